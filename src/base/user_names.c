@@ -9,7 +9,6 @@
 #include "base/scan.h"
 
 #define ENTRY_MAX 16384
-#define NAME_MAX_BYTES 64
 
 const char *user_names_name(void *self, uint32_t uid)
 {
@@ -36,17 +35,24 @@ void user_names_done(struct user_names *users)
 	map_done(&users->names);
 }
 
-bool user_names_parse(const char *text, size_t n, uint32_t *ret)
+bool user_names_parse_number(const char *text, size_t n, uint32_t *ret)
 {
 	struct scan number = scan_mem(text, n);
-	struct passwd entry, *pw = NULL;
-	char texts[ENTRY_MAX], name[NAME_MAX_BYTES];
 	uint64_t uid;
 
-	if (scan_u64(&number, &uid) && scan_at_end(&number)) {
-		*ret = (uint32_t)uid;
-		return uid < UINT32_MAX;
-	}
+	if (!scan_u64(&number, &uid) || !scan_at_end(&number) || uid >= UINT32_MAX)
+		return false;
+	*ret = (uint32_t)uid;
+	return true;
+}
+
+bool user_names_parse(const char *text, size_t n, uint32_t *ret)
+{
+	struct passwd entry, *pw = NULL;
+	char texts[ENTRY_MAX], name[USER_NAME_MAX];
+
+	if (user_names_parse_number(text, n, ret))
+		return true;
 	if (n >= sizeof name)
 		return false;
 	snprintf(name, sizeof name, "%.*s", (int)n, text);

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/user_names.h"
 #include "kernel/kernel_file.h"
 #include "kernel/process_peek.h"
 
@@ -123,15 +122,15 @@ static int describe_tracer(int root_fd, pid_t pid, const char *comm, pid_t trace
 	               comm, by[0] ? by : "a process", (int)tracer);
 }
 
+/* A daemon's loop must not wait for the user database, which may be remote. */
 static int describe_owner(pid_t pid, const char *comm, uid_t uid, struct err *err)
 {
-	cleanup(user_names_done) struct user_names users = { 0 };
-	const char *name = user_names_name(&users, uid);
-	char number[16];
+	char user[16] = "root";
 
-	snprintf(number, sizeof number, "user %u", uid);
+	if (uid != 0)
+		snprintf(user, sizeof user, "user %u", uid);
 	return err_set(err, EPERM, "process %d (%s) belongs to %s: only that user, " ROOT_MAY,
-	               (int)pid, comm, name ? name : number);
+	               (int)pid, comm, user);
 }
 
 static bool is_all(const uint32_t ids[static 3], uint32_t id)

@@ -35,6 +35,7 @@ struct rpc_session {
 	struct rpc_server_feed feed; /* `next` is NULL: none */
 	struct rpc_server_work work; /* `abandon` is NULL: no answer is outstanding */
 	json_t *asked;               /* the id of the outstanding answer */
+	struct rpc_message again;    /* the call to repeat; no root: none */
 	struct rpc_frames in;
 	struct buf out;
 	size_t sent;             /* bytes of `out` that were sent */
@@ -90,6 +91,7 @@ static void forget_work(struct rpc_session *s)
 {
 	json_decref(s->asked);
 	s->asked = NULL;
+	rpc_message_done(&s->again);
 	s->work = (struct rpc_server_work){ 0 };
 }
 
@@ -247,6 +249,14 @@ static int nulls_param(const json_t *params, bool *ret_omits, struct err *err)
 	return 0;
 }
 
+static void await_repetition(struct rpc_session *s, const struct rpc_message *m, size_t from)
+{
+	s->out.len = from;
+	s->out.full = false;
+	s->again = *m;
+	json_incref(m->root);
+}
+
 static void call_method(struct rpc_session *s, const struct rpc_message *m, size_t from)
 {
 	const struct rpc_server_options *o = &s->server->options;
@@ -262,6 +272,8 @@ static void call_method(struct rpc_session *s, const struct rpc_message *m, size
 		           : err_set(&err, ENOSYS, "no method '%s'", m->method);
 	if (r == RPC_SERVER_LATER)
 		await_work(s, m, from);
+	else if (r == -EINPROGRESS && has_work(s))
+		await_repetition(s, m, from);
 	else if (r == RPC_SERVER_STREAM)
 		s->out.len = from;
 	else
@@ -496,6 +508,17 @@ void rpc_server_answer(struct rpc_session *session, int r, const struct buf *res
                        const struct err *err)
 {
 	answer_work(session, r, result, err);
+	on_session(session);
+}
+
+void rpc_server_call_again(struct rpc_session *session)
+{
+	struct rpc_message m = session->again;
+
+	session->again = (struct rpc_message){ 0 };
+	forget_work(session);
+	call_method(session, &m, session->out.len);
+	rpc_message_done(&m);
 	on_session(session);
 }
 

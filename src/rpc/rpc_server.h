@@ -33,14 +33,15 @@ struct rpc_server_method {
 	/* Writes one value to `result`, or returns -errno with a message; rpc_message.h maps them to
 	 * what the client sees. `params` is an object or NULL. A method must not close the server.
 	 * Slow work is started here and registered with rpc_server_defer(); the method then returns
-	 * RPC_SERVER_LATER. A parameter `nulls` is for the server itself: with "omit", members that
+	 * RPC_SERVER_LATER, or -EINPROGRESS if it is to be called again when the work is done.
+	 * A parameter `nulls` is for the server itself: with "omit", members that
 	 * are null are left out of the answer, and of the feed that the method starts. */
 	int (*call)(void *self, const struct rpc_server_peer *peer, const json_t *params,
 	            struct json *result, struct err *err);
 };
 
 /* A deferred answer. The connection's further lines wait for it, so each connection has at most one;
- * its feed continues. It ends with rpc_server_answer() or with abandon(). */
+ * its feed continues. It ends with rpc_server_answer(), rpc_server_call_again() or abandon(). */
 struct rpc_server_work {
 	void *self;
 	void (*abandon)(void *self); /* the client is gone */
@@ -77,6 +78,8 @@ void rpc_server_defer(const struct rpc_server_peer *peer, const struct rpc_serve
  * and `err` are what the method would have returned, `result` is the text of the value. */
 void rpc_server_answer(struct rpc_session *session, int r, const struct buf *result,
                        const struct err *err);
+/* Calls the method that returned -EINPROGRESS again. Where that is allowed: see rpc_server_answer(). */
+void rpc_server_call_again(struct rpc_session *session);
 /* Called by a method: gives the connection a feed, which starts after the method's answer. An
  * earlier feed is closed. */
 void rpc_server_feed(const struct rpc_server_peer *peer, const struct rpc_server_feed *take_feed);

@@ -10,11 +10,11 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/user_names.h"
 #include "kernel/pid_namespace.h"
 #include "kernel/process_lookup.h"
 #include "kernel/ptrace_access.h"
 #include "rpc/rpc_params.h"
+#include "serve/user_lookup.h"
 
 #define RING_BYTES ((size_t)2 << 20) /* about ten thousand events */
 #define ROW_BYTES 256                /* of a stored row besides its texts */
@@ -140,16 +140,29 @@ static const struct recorder_link *recorder_link(const struct rpc_server_peer *p
 
 /* ---- what the parameters refer to ------------------------------------------------------------ */
 
-/* "user:id", where the user is a number or a name. */
-static bool parse_key(const char *text, struct job_key *ret)
+static bool has_id(const struct job_roster *t, const char *id)
 {
+	vec_each(&t->rows, row)
+		if (strcmp((*row)->job.id, id) == 0)
+			return true;
+	return false;
+}
+
+/* "user:id", where the user is a number or a name. *ret is left alone if there is no such job. */
+static int find_by_user(struct methods *m, const struct rpc_server_peer *peer, const char *text,
+                        job_handle *ret, struct err *err)
+{
+	const struct job_roster *t = methods_jobs(m);
 	const char *colon = strchr(text, ':');
 	uint32_t uid;
+	int r;
 
-	if (!colon || !user_names_parse(text, (size_t)(colon - text), &uid))
-		return false;
-	*ret = (struct job_key){ uid, colon + 1 };
-	return true;
+	if (!colon || !has_id(t, colon + 1))
+		return 0;
+	r = user_lookup(m, peer, text, (size_t)(colon - text), &uid, err);
+	if (r > 0)
+		*ret = job_roster_find_key(t, (struct job_key){ uid, colon + 1 });
+	return MIN(r, 0);
 }
 
 /* The only job of this id, of any user. */
@@ -170,17 +183,18 @@ static int find_of_any_user(const struct job_roster *t, const char *id, job_hand
 
 /* An id means the caller's own job, for trusted callers also another user's. *ret is -1 if there is
  * none. */
-static int find_by_id(const struct job_roster *t, const struct rpc_server_peer *peer,
-                      const char *id, job_handle *ret, struct err *err)
+static int find_by_id(struct methods *m, const struct rpc_server_peer *peer, const char *id,
+                      job_handle *ret, struct err *err)
 {
+	const struct job_roster *t = methods_jobs(m);
 	const struct recorder_link *link = recorder_link(peer);
 	struct job_key key = { peer->uid, id };
 
 	*ret = link && strcmp(link->sent_id, id) == 0 ? link->job : job_roster_find_key(t, key);
 	if (*ret >= 0 || !methods_trusts(peer))
 		return 0;
-	if (parse_key(id, &key)) /* an id may have a colon, too */
-		*ret = job_roster_find_key(t, key);
+	if (find_by_user(m, peer, id, ret, err) < 0) /* an id may have a colon, too */
+		return -err->code;
 	return *ret >= 0 ? 0 : find_of_any_user(t, id, ret, err);
 }
 
@@ -201,7 +215,7 @@ int methods_find_job(struct methods *m, const struct rpc_server_peer *peer, cons
 	if (rpc_params_text(params, "job_id", JOB_ID_MAX - 1, &id, err) < 0)
 		return -err->code;
 	*ret = -1;
-	if (id && find_by_id(t, peer, id, ret, err) < 0)
+	if (id && find_by_id(m, peer, id, ret, err) < 0)
 		return -err->code;
 	if (!id && !m->host.daemon && t->rows.len)
 		*ret = t->rows.at[0]->job.handle;

@@ -23,6 +23,7 @@ struct methods {
 	struct bus *bus; /* NULL: there was no subscriber yet */
 	struct rpc_server *server;
 	struct store_worker *worker;
+	const struct user_lookup *looked_up; /* while the method that needs it is called again */
 	struct traces *traces; /* NULL: not a daemon */
 	struct buf scratch;
 	uint64_t opened_mono_ns;

@@ -416,7 +416,7 @@ def test_two_users_may_use_one_id(daemon, children):
 			("nightly", 0, "running"), ("nightly", NOBODY, "completed")]
 		for job_id in ("nightly", "root:nightly", f"{NOBODY}:nightly", "nobody:nightly"):
 			assert "seq" in daemon.result("bus.publish", event="app.x", job_id=job_id), job_id
-		for job_id in ("1:nightly", "nobody:other", ":nightly"):
+		for job_id in ("1:nightly", "nobody:other", ":nightly", "no such user:nightly"):
 			assert daemon.call("bus.publish", event="app.x", job_id=job_id)["error"]["data"]["code"] == "not_found", job_id
 		assert second.call("bus.publish", event="app.x", job_id="root:nightly")["error"]["data"]["code"] == "not_found"
 

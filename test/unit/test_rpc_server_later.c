@@ -45,9 +45,36 @@ static int now(void *self, const struct rpc_server_peer *peer, const json_t *par
 	return 0;
 }
 
+/* Does its work when it is called again. */
+static int twice(void *self, const struct rpc_server_peer *peer, const json_t *params,
+                 struct json *result, struct err *err)
+{
+	struct scene *sc = self;
+	struct rpc_server_work work = { sc, abandon };
+
+	if (sc->asked)
+		return echo(self, peer, params, result, err);
+	json_begin_array(result);
+	sc->later[sc->asked++] = peer->session;
+	rpc_server_defer(peer, &work);
+	return err_set(err, EINPROGRESS, "not yet");
+}
+
+static int again(void *self, const struct rpc_server_peer *peer, const json_t *params,
+                 struct json *result, struct err *err)
+{
+	struct scene *sc = self;
+
+	(void)peer, (void)params, (void)err;
+	rpc_server_call_again(sc->later[0]);
+	json_bool(result, true);
+	return 0;
+}
+
 static const struct rpc_server_method methods[] = {
-	{ "echo", echo },   { "note", note }, { "feed", feed }, { "more", more },
-	{ "later", later }, { "now", now },   { NULL },
+	{ "echo", echo },   { "note", note },   { "feed", feed },
+	{ "more", more },   { "later", later }, { "now", now },
+	{ "twice", twice }, { "again", again }, { NULL },
 };
 
 static int setup(void **state)
@@ -102,6 +129,33 @@ static void test_rpc_server_answer__precedes_the_answers_to_later_lines(void **s
 		"{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32002,\"message\":\"nothing "
 		"was found\",\"data\":{\"code\":\"not_found\"}}}\n"
 		"{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":\"b\"}\n");
+	assert_int_equal(sc->abandoned, 0);
+}
+
+static void *be_called_again(void *self)
+{
+	struct scene *sc = self;
+	int waiting = dial(sc), other = dial(sc);
+
+	say(waiting, CALL(1, "twice", "{\"text\":\"a\"}") CALL(2, "echo", "{\"text\":\"b\"}"));
+	shutdown(waiting, SHUT_WR);
+	await_note(other);
+	sc->code = (int)recv(waiting, &(char){ 0 }, 1, MSG_DONTWAIT);
+	say(other, CALL(1, "again", "{}"));
+	read_to_end(waiting, &sc->answer);
+	close(waiting);
+	close(other);
+	return client_ends(sc);
+}
+
+static void test_rpc_server_call_again__repeats_the_call_with_its_parameters(void **state)
+{
+	struct scene *sc = *state;
+
+	run_with(sc, be_called_again);
+	assert_int_equal(sc->code, -1);
+	assert_string_equal(sc->answer.at, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\"}\n"
+	                                   "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":\"b\"}\n");
 	assert_int_equal(sc->abandoned, 0);
 }
 
@@ -222,6 +276,7 @@ static void test_rpc_server_close__abandons_outstanding_work(void **state)
 
 RUN_TESTS(SERVER_TEST(test_rpc_server_answer__precedes_the_answers_to_later_lines),
           SERVER_TEST(test_rpc_server_answer__survives_an_unfinished_line_after_the_call),
+          SERVER_TEST(test_rpc_server_call_again__repeats_the_call_with_its_parameters),
           SERVER_TEST(test_rpc_server_defer__does_not_stop_the_feed),
           SERVER_TEST(test_rpc_server_defer__is_abandoned_when_the_caller_is_gone),
           SERVER_TEST(test_rpc_server_defer__is_abandoned_for_a_notification),
