@@ -11,7 +11,7 @@ import pytest
 
 from conftest import read_store
 from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
-from runkit import SANITIZERS, wait_for
+from runkit import SANITIZERS, state_of, store_locked, wait_for
 
 
 def start_run(daemon, *command, options=(), env=None):
@@ -453,9 +453,11 @@ def test_a_job_of_the_daemons_own_store_is_stored_once_however_short(cold, boxed
 	"""Its recorder has ended, too, when the daemon reads of it."""
 	cold.config.write_text("[profiler]\ninterval_seconds = 30\n", encoding="utf-8")
 	cold.start()
-	wait_for(lambda: cold.result("daemon.status")["store"]["snapshots"])  # it is not stopped in the midst of writing
+	wait_for(lambda: cold.result("daemon.status")["store"]["snapshots"])
 	before = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"] if boxed else []
-	cold.process.send_signal(signal.SIGSTOP)
+	with store_locked(cold.proctor.state_dir):  # it is not stopped in the midst of writing
+		cold.process.send_signal(signal.SIGSTOP)
+		wait_for(lambda: state_of(cold.process.pid) == "T")
 	try:
 		subprocess.run([*before, cold.proctor.binary, "run", "--job-id", "brief", "--", "true"], env={**cold.proctor.env, **SANITIZERS}, check=True,
 			       stdin=subprocess.DEVNULL, timeout=60)
