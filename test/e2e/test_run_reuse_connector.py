@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+"""Pids that are used again, on the proc connector: it is silent in pid namespaces, so other processes of the machine take pids, too."""
+import pytest
+
+from test_run_reuse import Disturbed, short_lives, stranger, three_lives
+
+pytestmark = [pytest.mark.needs_root, pytest.mark.tier("connector")]
+
+TRIES = 6
+
+
+@pytest.mark.parametrize("story", [three_lives, short_lives, stranger], ids=lambda story: story.__name__)
+def test_processes_of_one_pid_are_told_apart(run, story):
+	"""A story that was disturbed is told again, a few times."""
+	for left in reversed(range(TRIES)):
+		try:
+			story(run, "connector")
+			return
+		except Disturbed:
+			if not left:
+				raise
+			run.proctor.state_dir = run.proctor.state_dir.with_name(run.proctor.state_dir.name + "-again")
+			run.env["PROCTOR_STATE_DIR"] = run.proctor.env["PROCTOR_STATE_DIR"] = str(run.proctor.state_dir)
