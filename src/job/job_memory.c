@@ -64,7 +64,9 @@ static void copy_pages(struct job_memory_member *m, uint64_t faults, uint64_t gr
 	uint64_t bytes = faults * page_bytes();
 	uint64_t copied;
 
-	m->faulted_bytes += bytes - MIN(bytes, grown_bytes);
+	bytes -= MIN(bytes, grown_bytes);
+	m->faulted_bytes += bytes;
+	m->touched_bytes += bytes;
 	copied = MIN(m->faulted_bytes, m->copied_bytes);
 	m->shared_bytes = m->shared_then_bytes - MIN(m->shared_then_bytes, copied);
 }
@@ -75,6 +77,10 @@ static void carry_on(struct job_memory_member *m, const struct job_memory_member
 
 	if (!m->has_pss)
 		m->shmem_bytes = MIN(last->shmem_bytes, m->mapped_bytes);
+	m->origin = last->origin;
+	m->inherited_bytes = last->inherited_bytes;
+	m->born_bytes = last->born_bytes;
+	m->touched_bytes = last->touched_bytes;
 	m->shared_then_bytes = last->shared_then_bytes;
 	m->faulted_bytes = last->faulted_bytes;
 	m->has_copied = last->has_copied;
@@ -96,6 +102,9 @@ static void fork_off(struct job_memory_member *m, struct job_memory_member *orig
 
 	begin_sharing(m, inherited);
 	copy_pages(m, m->faults, m->anon_bytes - inherited);
+	m->origin = proc_key(origin->id);
+	m->born_bytes = inherited;
+	m->inherited_bytes = m->shared_bytes;
 	if (inherited > origin->shared_bytes)
 		begin_sharing(origin, inherited);
 }
@@ -169,6 +178,82 @@ static void follow_members(struct job_memory *m)
 	map_done(&oldest);
 }
 
+/* ---- origins --------------------------------------------------------------------------------- */
+
+/* Those of one tick, and the heirs of origins that have ended since the one before. */
+struct origins {
+	struct job_memory *m;
+	struct map last, now, heirs;
+};
+
+/* One that has ended, and is not reaped, shares nothing. */
+static struct job_memory_member *find_living(struct origins *o, uint64_t key, uint64_t family)
+{
+	struct job_memory_member *found = key ? find(&o->m->now, &o->now, key) : NULL;
+
+	return found && found->anon_bytes && found->family == family ? found : NULL;
+}
+
+/* What an origin shared with its children is theirs when it has ended: the oldest takes its place. */
+static void replace_origin(struct origins *o, struct job_memory_member *m)
+{
+	while (m->origin && !find_living(o, m->origin, m->family)) {
+		const struct job_memory_member *gone = find(&o->m->last, &o->last, m->origin);
+		uint64_t heir;
+
+		if (map_get(&o->heirs, m->origin, &heir)) {
+			m->origin = heir == proc_key(m->id) ? 0 : heir;
+			continue;
+		}
+		map_put(&o->heirs, m->origin, proc_key(m->id));
+		m->origin = gone ? gone->origin : 0;
+		m->inherited_bytes = MIN(m->inherited_bytes, gone ? gone->inherited_bytes : 0);
+		m->born_bytes = MIN(m->born_bytes, m->inherited_bytes);
+	}
+}
+
+static void count_descendants(struct origins *o)
+{
+	for (size_t i = o->m->now.members.len; i > 0; i--) {
+		struct job_memory_member *m = &o->m->now.members.at[i - 1];
+		struct job_memory_member *origin = find_living(o, m->origin, m->family);
+
+		m->descendants++;
+		if (origin && origin < m)
+			origin->descendants += m->descendants;
+	}
+}
+
+static void follow_origins(struct job_memory *m)
+{
+	struct origins o = { .m = m };
+
+	index_members(&m->last, false, &o.last);
+	index_members(&m->now, false, &o.now);
+	vec_each(&m->now.members, member)
+		if (member->anon_bytes)
+			replace_origin(&o, member);
+	count_descendants(&o);
+	map_done(&o.last);
+	map_done(&o.now);
+	map_done(&o.heirs);
+}
+
+/* Of what one with descendants shares, PSS shows how much it shares with them alone: a page of that is divided by
+ * fewer. It has copied or allocated that, so there were page faults. */
+static uint64_t inherited_by_pss(const struct job_memory_member *m, uint64_t n)
+{
+	double own = (double)m->read_anon_bytes - (double)m->shared_bytes;
+	double part = (double)m->pss_anon_bytes - own, of_all = (double)m->shared_bytes / (double)n;
+	double below = (part - of_all) / (1.0 / m->descendants - 1.0 / (double)n);
+	uint64_t most = MIN(m->born_bytes, m->shared_bytes), rest;
+
+	if (m->descendants >= n || below <= 0)
+		return most;
+	rest = m->shared_bytes - MIN(m->shared_bytes, (uint64_t)below);
+	return MIN(most, MAX(rest, m->born_bytes - MIN(m->born_bytes, m->touched_bytes)));
+}
+
 /* ---- families -------------------------------------------------------------------------------- */
 
 /* One with few page faults shows nothing. */
@@ -189,48 +274,79 @@ static uint64_t shared_of(const struct job_memory_member *m, uint64_t n)
 	                       : MIN(missing * n / (n - 1), m->read_anon_bytes);
 }
 
+static bool is_read(const struct job_memory_member *m)
+{
+	return m->pss_is_fresh && (m->knows_shared || m->pss_anon_bytes);
+}
+
 static void correct(struct job_memory_member *m, uint64_t n)
 {
 	if (n <= 1) {
 		begin_sharing(m, 0);
-	} else if (m->pss_is_fresh && (m->knows_shared || m->pss_anon_bytes)) {
+	} else if (is_read(m)) {
 		learn_copied(m, shared_of(m, n));
 		begin_sharing(m, shared_of(m, n));
 	}
 	m->shared_bytes = MIN(m->shared_bytes, m->anon_bytes);
+	if (!m->origin)
+		m->inherited_bytes = 0;
+	else if (m->descendants <= 1) /* if it forked since the tick, it seems to share more */
+		m->inherited_bytes = MIN(m->shared_bytes, m->born_bytes);
+	else if (is_read(m))
+		m->inherited_bytes = inherited_by_pss(m, n);
+	m->inherited_bytes = MIN(m->inherited_bytes, m->shared_bytes);
 }
 
-/* Those that have ended, and are not reaped, share nothing. */
-static void count_sharers(const struct job_memory_list *list, struct map *ret)
-{
-	vec_each(&list->members, member) {
-		uint64_t n = 0;
+struct family {
+	uint64_t size; /* without those that have ended and are not reaped: they share nothing */
+	uint64_t own_bytes, most_shared_bytes; /* what is not shared; the largest shared part */
+	uint64_t added_bytes;                  /* by each, to what it inherited */
+	uint64_t shmem_bytes;
+};
 
-		(void)map_get(ret, member->family, &n);
-		map_put(ret, member->family, n + (member->anon_bytes > 0));
-	}
+struct families {
+	VEC(struct family) list;
+	struct map index; /* by the id of the family */
+};
+
+static struct family *family_of(struct families *all, uint64_t id)
+{
+	uint64_t at;
+
+	if (map_get(&all->index, id, &at))
+		return &all->list.at[at];
+	map_put(&all->index, id, all->list.len);
+	return vec_push(&all->list, PROCS_MAX);
+}
+
+static void add_to_family(struct family *f, const struct job_memory_member *m)
+{
+	f->own_bytes += m->anon_bytes - m->shared_bytes;
+	f->most_shared_bytes = MAX(f->most_shared_bytes, m->shared_bytes);
+	f->added_bytes += m->anon_bytes - m->inherited_bytes;
+	f->shmem_bytes += m->shmem_bytes;
 }
 
 static uint64_t sum_families(struct job_memory *m)
 {
-	struct map sizes = { 0 }, shared = { 0 };
+	struct families all = { 0 };
 	uint64_t sum = 0;
 
 	qsort(m->now.members.at, m->now.members.len, sizeof *m->now.members.at, by_age);
 	follow_members(m);
-	count_sharers(&m->now, &sizes);
+	follow_origins(m);
+	vec_each(&m->now.members, member)
+		family_of(&all, member->family)->size += member->anon_bytes > 0;
 	vec_each(&m->now.members, member) {
-		uint64_t n = 1, most = 0, rest;
+		struct family *f = family_of(&all, member->family);
 
-		(void)map_get(&sizes, member->family, &n);
-		(void)map_get(&shared, member->family, &most);
-		correct(member, n);
-		rest = member->shared_bytes;
-		map_put(&shared, member->family, MAX(most, rest));
-		sum += member->anon_bytes - rest + member->shmem_bytes + MAX(most, rest) - most;
+		correct(member, MAX(f->size, UINT64_C(1)));
+		add_to_family(f, member);
 	}
-	map_done(&sizes);
-	map_done(&shared);
+	vec_each(&all.list, f)
+		sum += f->shmem_bytes + MAX(f->own_bytes + f->most_shared_bytes, f->added_bytes);
+	vec_done(&all.list);
+	map_done(&all.index);
 	return sum;
 }
 

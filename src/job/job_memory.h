@@ -5,8 +5,11 @@
  * A sum of resident memory counts pages that forked processes share once for each of them, and the
  * kernel divides them (PSS) at a price of some 25 ms per GiB. So processes that descend from one
  * run of a program by fork alone are a family, whatever they call themselves and whether their parents
- * live: the largest of their shared parts is held once, and what each has beyond its shared part is its
- * own. A fork makes the pages of its parent shared. Whenever PSS is read, it shows how much a process
+ * live. There are two views of it, and each may miss pages, so the larger one counts: all that is not
+ * shared, and the largest of the shared parts (a parent that writes to its pages leaves the old ones to its
+ * children); and what each has beyond what it inherited from its origin, the process that it was forked
+ * from (a worker shares its own memory with the workers that it forks). A fork makes the pages of its parent
+ * shared. Whenever PSS is read, it shows how much a process
  * still shares, and how much it has copied since the last time. Until the next time, what it allocates and
  * frees is its own, and page faults that did not make it grow are copies, but of no more than it, or
  * another one of its family, was last seen to have copied: a program that frees memory and allocates it
@@ -27,6 +30,11 @@ struct job_memory_member {
 	bool knows_shared; /* of what was read together: */
 	uint64_t read_anon_bytes, pss_anon_bytes, read_shared_bytes;
 	uint64_t shared_bytes; /* of anon_bytes, with its family; the rest is its own */
+	uint64_t origin;          /* proc_key of the process that it was forked from; 0: none */
+	uint64_t inherited_bytes; /* of shared_bytes: with its origin */
+	uint64_t born_bytes;      /* … when it was born */
+	uint64_t touched_bytes;   /* since then, by page faults, without having grown */
+	uint32_t descendants;     /* by fork, and itself */
 
 	/* Since PSS was read, or since it was born. */
 	uint64_t shared_then_bytes;

@@ -59,6 +59,23 @@ for number in range(6):
 	os.wait()
 for number in range(6):
 	os.read(read_end, 1)''',
+	"workers that fork workers": '''
+a = touch(bytearray(100 * MIB))
+def wait():
+	for number in range(2):
+		os.wait()
+for number in range(2):
+	if os.fork() == 0:
+		own = touch(bytearray(40 * MIB))
+		touch(a, 20)
+		for number in range(2):
+			if os.fork() == 0:
+				more = touch(bytearray(10 * MIB))
+				hold()
+				os._exit(0)
+		wait()
+		os._exit(0)
+wait()''',
 	"a worker that replaced its program": '''
 import subprocess
 a = touch(bytearray(100 * MIB))
@@ -86,7 +103,7 @@ a = mmap.mmap(file.fileno(), 60 * MIB, prot=mmap.PROT_READ); a[::4096]
 b = touch(bytearray(50 * MIB)); hold()''',
 }
 HOLDERS = {"forked workers that write to a part of it": 6, "forked workers that rename themselves": 5,
-	   "workers whose parents have ended": 6, "threads": 4, "shared memory of several processes": 4}  # all others: 1
+	   "workers whose parents have ended": 6, "workers that fork workers": 4, "threads": 4, "shared memory of several processes": 4}  # all others: 1
 HELD_TICKS = 6
 NOBODY = 65534
 ALLOWED = 0.05  # of the truth, and of a few MiB that an interpreter touches between two ticks

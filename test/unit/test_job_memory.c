@@ -15,6 +15,7 @@ struct process {
 	uint64_t pss_anon_mib;         /* 0: not read at this tick */
 	uint64_t pss_shmem_mib, mapped_mib;
 	uint64_t read_anon_mib; /* when PSS was read; 0: as much as before */
+	uint64_t shared_mib;    /* of that; 0: not known */
 };
 
 static void add(struct job_memory *m, struct process p)
@@ -27,7 +28,9 @@ static void add(struct job_memory *m, struct process p)
 		.pss_anon_bytes = p.pss_anon_mib * MIB,
 		.pss_shmem_bytes = p.pss_shmem_mib * MIB,
 		.read_anon_bytes = (p.read_anon_mib ? p.read_anon_mib : p.anon_mib) * MIB,
-		.pss_is_fresh = p.pss_anon_mib > 0
+		.pss_is_fresh = p.pss_anon_mib > 0,
+		.knows_shared_anon = p.shared_mib > 0,
+		.shared_anon_bytes = p.shared_mib * MIB,
 	};
 
 	readings_set(&s.r, PROC_RSS, (p.anon_mib + p.mapped_mib) * MIB);
@@ -97,6 +100,62 @@ static void test_job_memory__follows_workers_that_copy_what_they_share(void **st
 		add(&m, (struct process){ 12, 10, PYTHON, 300, copied });
 		assert_int_equal(sum_mib(&m), copied == 0 ? 300 : copied == 30 ? 330 : 390);
 	}
+	job_memory_done(&m);
+}
+
+/* 200 MiB, two workers with 40 each of their own, and two workers of each of them with 15. */
+static void add_two_levels(struct job_memory *m, bool has_workers)
+{
+	add(m, (struct process){ 10, 1, PYTHON, 200, 200 });
+	for (pid_t pid = 11; has_workers && pid <= 12; pid++)
+		add(m, (struct process){ pid, 10, PYTHON, 240, 40 });
+	for (pid_t pid = 13; pid <= 16; pid++)
+		add(m, (struct process){ pid, has_workers ? 11 + pid % 2 : 1, PYTHON, 255, 15 });
+}
+
+static void test_job_memory__counts_what_workers_share_with_workers_of_theirs(void **state)
+{
+	struct job_memory m = { 0 };
+
+	add(&m, (struct process){ 10, 1, PYTHON, 200, 200 });
+	assert_int_equal(sum_mib(&m), 200);
+	add_two_levels(&m, true);
+	assert_int_equal(sum_mib(&m), 200 + 2 * 40 + 4 * 15);
+	add_two_levels(&m, true);
+	assert_int_equal(sum_mib(&m), 200 + 2 * 40 + 4 * 15);
+	add_two_levels(&m, false); /* what the workers had is now that of theirs */
+	assert_int_equal(sum_mib(&m), 200 + 2 * 40 + 4 * 15);
+	add_two_levels(&m, false);
+	assert_int_equal(sum_mib(&m), 200 + 2 * 40 + 4 * 15);
+	job_memory_done(&m);
+}
+
+/* 210 MiB, of which two workers copied 42 each before they forked two workers each, which have 20 more. So seven
+ * share 168, and twice three share 42. */
+static void add_copies(struct job_memory *m, bool is_read)
+{
+	uint64_t part = 168 / 7 + 42 / 3;
+
+	add(m, (struct process){
+		       10, 1, PYTHON, 210, 210, is_read ? 42 + 168 / 7 : 0, .shared_mib = 168 });
+	for (pid_t pid = 11; pid <= 12; pid++)
+		add(m, (struct process){
+			       pid, 10, PYTHON, 210, 42, is_read ? part : 0, .shared_mib = 210 });
+	for (pid_t pid = 13; pid <= 16; pid++)
+		add(m, (struct process){ pid, 11 + pid % 2, PYTHON, 230, 20,
+		                         is_read ? 20 + part : 0, .shared_mib = 210 });
+}
+
+static void test_job_memory__finds_by_pss_what_workers_copied_before_they_forked(void **state)
+{
+	struct job_memory m = { 0 };
+
+	add(&m, (struct process){ 10, 1, PYTHON, 210, 210 });
+	assert_int_equal(sum_mib(&m), 210);
+	add_copies(&m, false);
+	assert_int_equal(sum_mib(&m), 210 + 4 * 20); /* faults alone show no copies */
+	add_copies(&m, true);
+	assert_in_range(sum_mib(&m), 210 + 2 * 42 + 4 * 20 - 1, 210 + 2 * 42 + 4 * 20 + 1);
 	job_memory_done(&m);
 }
 
@@ -239,7 +298,9 @@ static void test_job_memory__of_no_processes_is_nothing(void **state)
 	job_memory_done(&m);
 }
 
-RUN_TESTS(TEST(test_job_memory__counts_what_forked_processes_share_once),
+RUN_TESTS(TEST(test_job_memory__counts_what_workers_share_with_workers_of_theirs),
+          TEST(test_job_memory__finds_by_pss_what_workers_copied_before_they_forked),
+          TEST(test_job_memory__counts_what_forked_processes_share_once),
           TEST(test_job_memory__of_workers_that_free_and_allocate_again_does_not_grow),
           TEST(test_job_memory__follows_workers_that_copy_what_they_share),
           TEST(test_job_memory__counts_programs_that_share_nothing_in_full),

@@ -226,6 +226,45 @@ static void test_process_details__does_not_mix_up_two_lives_of_a_pid(void **stat
 	tree_remove(&t);
 }
 
+/* The first of them, at the next tick, with a child of that run of a program. */
+static bool is_read_again(void *self, struct sample *s, uint64_t child_exec_id)
+{
+	struct err err = { 0 };
+
+	fill_sample(s, 1000, child_exec_id ? 2 : 1);
+	s->procs.at[0].exec_id = 7;
+	if (child_exec_id) {
+		s->procs.at[1].ppid = 1000;
+		s->procs.at[1].exec_id = child_exec_id;
+	}
+	assert_int_equal(probe_detail.read(self, s, &err), 0);
+	return s->procs.at[0].pss_is_fresh;
+}
+
+static void test_process_details__reads_a_process_again_that_has_forked(void **state)
+{
+	struct tree t = tree_new();
+	struct sample s = { 0 };
+	void *self;
+
+	(void)state;
+	put_process(&t, 1000);
+	put_process(&t, 1001);
+	fill_sample(&s, 1000, 1);
+	s.procs.at[0].exec_id = 7;
+	self = tree_probe(&probe_detail, &t.env, &s);
+	assert_true(s.procs.at[0].pss_is_fresh);
+	assert_false(is_read_again(self, &s, 0));
+	assert_true(is_read_again(self, &s, 7));
+	assert_false(is_read_again(self, &s, 7)); /* the same child */
+	probe_detail.close(self);
+	self = tree_probe(&probe_detail, &t.env, &s);
+	assert_false(is_read_again(self, &s, 8)); /* a child that runs another program */
+	probe_detail.close(self);
+	sample_done(&s);
+	tree_remove(&t);
+}
+
 static void test_process_details__rests_when_it_is_not_wanted(void **state)
 {
 	struct tree t = tree_new();
@@ -449,6 +488,7 @@ RUN_TESTS(
 	TEST(test_process_details__reads_a_frozen_machine),
 	TEST(test_process_details__gives_all_their_turn_the_largest_first),
 	TEST(test_process_details__reads_processes_of_jobs_first),
+          TEST(test_process_details__reads_a_process_again_that_has_forked),
 	TEST(test_process_details__does_not_mix_up_two_lives_of_a_pid),
 	TEST(test_process_details__rests_when_it_is_not_wanted),
 	TEST(test_process_details__tells_the_limits_of_jobs_alone_when_no_more_is_wanted),

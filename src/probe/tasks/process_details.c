@@ -47,6 +47,7 @@ struct entry {
 	uint32_t asked_tick; /* for its limit; 0: never */
 	bool is_refused;     /* we may not read it: never tried again */
 	bool is_slow;        /* it hung when it was read last */
+	bool has_forked;     /* since then: it shares more, and no count of its own shows it */
 	uint64_t present;
 	uint64_t value[ARRAY_LEN(details)];
 	struct process_files_pss pss;
@@ -139,6 +140,7 @@ static void take_turn(struct detail *self, const struct turn *t)
 
 	process_reader_read(self->reader, &q, 1);
 	e->read_round = self->round;
+	e->has_forked = false;
 	e->rss = readings_or(&t->proc->r, PROC_RSS, 0);
 	e->faults = readings_or(&t->proc->r, PROC_MINOR_FAULTS, 0);
 	e->is_slow = q.error == -ETIMEDOUT || q.errors[PROCESS_ROLLUP] == -ETIMEDOUT;
@@ -219,7 +221,7 @@ static bool is_due(const struct detail *self, const struct proc_sample *p, const
 		return false;
 	if (!e->read_round) /* in a storm of processes few live on until the next tick */
 		return self->round == 1 || e->met_tick != self->tick;
-	return self->round - e->read_round >= ROUNDS_TILL_REVIEW ||
+	return e->has_forked || self->round - e->read_round >= ROUNDS_TILL_REVIEW ||
 	       has_moved(e->rss, readings_or(&p->r, PROC_RSS, 0), e->rss) ||
 	       has_moved(e->faults * PAGE_BYTES,
 	                 readings_or(&p->r, PROC_MINOR_FAULTS, 0) * PAGE_BYTES, e->rss);
@@ -352,6 +354,22 @@ static bool find_entries(struct detail *self, const struct sample *out)
 	return true;
 }
 
+/* Children that have run a program share nothing any more. */
+static void find_forks(struct detail *self, struct sample *out)
+{
+	for (size_t i = 0; i < out->procs.len; i++) {
+		const struct entry *child = self->entries.at[i];
+		const struct proc_sample *p = &out->procs.at[i];
+		struct proc_sample *parent;
+
+		if (!child || child->met_tick != self->tick || !p->exec_id)
+			continue;
+		parent = sample_find_proc(out, p->ppid);
+		if (parent && parent->exec_id == p->exec_id && entry_of(self, out, parent))
+			entry_of(self, out, parent)->has_forked = true;
+	}
+}
+
 static void fill_pss(struct proc_sample *p, const struct process_files_pss *pss)
 {
 	p->pss_anon_bytes = pss->anon_bytes;
@@ -471,6 +489,7 @@ static int detail_read(void *self_, struct sample *out, struct err *err)
 	self->tick++;
 	if (!find_entries(self, out))
 		return 0;
+	find_forks(self, out);
 	read_limits(self, out);
 	self->is_round = out->want & WANT_PSS || count_sharers(self, out, &is_new) < self->sharers;
 	if (self->is_round)
