@@ -274,9 +274,11 @@ static uint64_t shared_of(const struct job_memory_member *m, uint64_t n)
 	                       : MIN(missing * n / (n - 1), m->read_anon_bytes);
 }
 
+/* One that has run another program since the tick began shares nothing, but it had what the tick shows. */
 static bool is_read(const struct job_memory_member *m)
 {
-	return m->pss_is_fresh && (m->knows_shared || m->pss_anon_bytes);
+	return m->pss_is_fresh && (m->knows_shared || m->pss_anon_bytes) &&
+	       m->read_anon_bytes >= m->anon_bytes / 2;
 }
 
 static void correct(struct job_memory_member *m, uint64_t n)

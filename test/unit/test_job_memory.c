@@ -159,6 +159,18 @@ static void test_job_memory__finds_by_pss_what_workers_copied_before_they_forked
 	job_memory_done(&m);
 }
 
+static void test_job_memory__ignores_pss_of_the_program_that_runs_since(void **state)
+{
+	struct job_memory m = { 0 };
+
+	add(&m, (struct process){ 10, 1, PYTHON, 100, 100 });
+	assert_int_equal(sum_mib(&m), 100);
+	add(&m, (struct process){ 10, 1, PYTHON, 100, 100 });
+	add(&m, (struct process){ 11, 10, PYTHON, 100, 0, .pss_anon_mib = 5, .read_anon_mib = 5 });
+	assert_int_equal(sum_mib(&m), 100);
+	job_memory_done(&m);
+}
+
 static void test_job_memory__counts_programs_that_share_nothing_in_full(void **state)
 {
 	struct job_memory m = { 0 };
@@ -298,7 +310,8 @@ static void test_job_memory__of_no_processes_is_nothing(void **state)
 	job_memory_done(&m);
 }
 
-RUN_TESTS(TEST(test_job_memory__counts_what_workers_share_with_workers_of_theirs),
+RUN_TESTS(TEST(test_job_memory__ignores_pss_of_the_program_that_runs_since),
+          TEST(test_job_memory__counts_what_workers_share_with_workers_of_theirs),
           TEST(test_job_memory__finds_by_pss_what_workers_copied_before_they_forked),
           TEST(test_job_memory__counts_what_forked_processes_share_once),
           TEST(test_job_memory__of_workers_that_free_and_allocate_again_does_not_grow),
