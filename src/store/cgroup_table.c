@@ -14,11 +14,8 @@ static const struct statement statements[] = {
 	{ 0 },
 };
 
-/* A counter keeps what it was when the minute began. */
 static const struct statement downsample[] = {
-	{ "UPDATE cgroup SET (id{*}) = (SELECT ?1{" STATEMENT_MEAN(
-		  "*") "} FROM cgroup" STATEMENT_MINUTE("id") ") WHERE id = ?1",
-	  COLUMNS_CGROUP_GAUGES },
+	{ STATEMENT_MINUTE_MEAN("cgroup", "id", "?1"), COLUMNS_CGROUP_GAUGES },
 	{ 0 },
 };
 

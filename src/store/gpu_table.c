@@ -47,15 +47,11 @@ static const struct statement statements[] = {
 };
 
 static const struct statement downsample[] = {
-	{ "INSERT OR REPLACE INTO gpu_range(snapshot, gpu{*_min}{*_max})"
-	  " SELECT ?1, gpu{min(*)}{max(*)} FROM gpu" STATEMENT_MINUTE("snapshot") " GROUP BY gpu",
-	  COLUMNS_GPU },
-	{ "INSERT OR REPLACE INTO gpu(snapshot, gpu, device{*}) SELECT ?1, gpu, max(device){" STATEMENT_MEAN(
-		  "*") "} FROM gpu" STATEMENT_MINUTE("snapshot") " GROUP BY gpu",
-	  COLUMNS_GPU },
-	{ "INSERT OR REPLACE INTO gpu_use(snapshot, gpu, pid, start_ticks, is_foreign{*})"
-	  " SELECT ?1, gpu, pid, max(start_ticks), is_foreign{" STATEMENT_MEAN(
-		  "*") "} FROM gpu_use" STATEMENT_MINUTE("snapshot") " GROUP BY gpu, is_foreign, pid",
+	{ STATEMENT_MINUTE_RANGE("gpu", "snapshot", "gpu", "gpu", " GROUP BY gpu"), COLUMNS_GPU },
+	{ STATEMENT_MINUTE_MEANS("gpu", "gpu", "gpu, device", "gpu, max(device)"), COLUMNS_GPU },
+	{ STATEMENT_MINUTE_MEANS("gpu_use", "gpu, is_foreign, pid",
+	                         "gpu, pid, start_ticks, is_foreign",
+	                         "gpu, pid, max(start_ticks), is_foreign"),
 	  COLUMNS_GPU_USE },
 	{ 0 },
 };

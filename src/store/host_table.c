@@ -34,15 +34,17 @@ static const struct statement statements[] = {
 
 #define MEAN STATEMENT_MEAN
 
-/* A counter keeps what it was when the minute began. */
+/* clang-format off */
+#define OWN_MEANS                                                                     \
+	"sum(elapsed_us), " MEAN("processes") ", max(zombies), min(complete),"        \
+	" max(pressure), max(running_jobs), max(active_sheets), " MEAN("cpu") ", "    \
+	MEAN("iowait") ", " MEAN("steal") ", " MEAN("self_cpu")
+/* clang-format on */
+
 static const struct statement downsample[] = {
-	{ "INSERT INTO host_range(id, cpu_min, cpu_max{*_min}{*_max}) SELECT ?1, min(cpu),"
-	  " max(cpu){min(*)}{max(*)} FROM host" STATEMENT_MINUTE("id"),
+	{ STATEMENT_MINUTE_RANGE("host", "id", "cpu_min, cpu_max", "min(cpu), max(cpu)", ""),
 	  COLUMNS_HOST_GAUGES },
-	{ "UPDATE host SET (" OWN_COLUMNS
-	  "{*}) = (SELECT sum(elapsed_us), " MEAN("processes") ", max(zombies), min(complete), max(pressure), max(running_jobs), max(active_sheets), " MEAN(
-		  "cpu") ", " MEAN("iowait") ", " MEAN("steal") ", " MEAN("self_cpu") "{" MEAN("*") "} FROM host" STATEMENT_MINUTE("id") ") WHERE id = ?1",
-	  COLUMNS_HOST_GAUGES },
+	{ STATEMENT_MINUTE_MEAN("host", OWN_COLUMNS, OWN_MEANS), COLUMNS_HOST_GAUGES },
 	{ 0 },
 };
 

@@ -39,3 +39,23 @@ void statements_done(struct store *st);
 #define STATEMENT_MINUTE(column)                                                                   \
 	" WHERE " column                                                                           \
 	" IN (SELECT s.id FROM snapshot s WHERE s.id BETWEEN ?1 AND ?2 AND s.kf = ?3)"
+
+/* Downsampling: a minute becomes the first of its snapshots. `own` are columns of the table besides those of metrics, `values`
+ * what they become. */
+/* clang-format off */
+/* Of a table with one row for each snapshot. Columns that are not named keep the value that they had when the minute began. */
+#define STATEMENT_MINUTE_MEAN(table, own, values)                            \
+	"UPDATE " table " SET (" own "{*}) = (SELECT " values                \
+	"{" STATEMENT_MEAN("*") "} FROM " table STATEMENT_MINUTE("id")       \
+	") WHERE id = ?1"
+/* Of one with a row for each of these keys; `own` begins with them. */
+#define STATEMENT_MINUTE_MEANS(table, keys, own, values)                     \
+	"INSERT OR REPLACE INTO " table "(snapshot, " own "{*}) SELECT ?1, " \
+	values "{" STATEMENT_MEAN("*") "} FROM " table                       \
+	STATEMENT_MINUTE("snapshot") " GROUP BY " keys
+/* The extremes, into `table`_range. `id` is its column of the snapshot; `group` is "" or GROUP BY. */
+#define STATEMENT_MINUTE_RANGE(table, id, own, values, group)                \
+	"INSERT OR REPLACE INTO " table "_range(" id ", " own                \
+	"{*_min}{*_max}) SELECT ?1, " values "{min(*)}{max(*)} FROM " table  \
+	STATEMENT_MINUTE(id) group
+/* clang-format on */
