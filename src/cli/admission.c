@@ -130,7 +130,7 @@ void admission_wait(struct admission *room, const char *job_type)
 
 	for (;;) {
 		if (admission_ask(room, job_type, &answer, &err) < 0) {
-			log_warn("cannot tell whether there is room: %s", err.msg);
+			log_warn("whether there is room is not known: %s", err.msg);
 			return;
 		}
 		if (!is_logged && answer.pressure.level != PRESSURE_NONE)

@@ -49,7 +49,7 @@ static int explain_refusal(const struct cli *cli, const struct strace_options *o
 	if (news->code == EINVAL)
 		return cli_usage(cli, "--filter '%s': %s", o->filter, news->text);
 	if (news->code == ESRCH) {
-		log_error("process %d has ended meanwhile", (int)o->pid);
+		log_error("process %d has ended in the meantime", (int)o->pid);
 		return CLI_NOT_FOUND;
 	}
 	if (news->code == EPERM && ptrace_access_explain(root_fd, o->pid, &us, &err) < 0)

@@ -92,7 +92,7 @@ static struct status_facts facts_of(const json_t *a, const char *socket)
 	};
 }
 
-/* For those who can read the daemon's store: root, and the owner of their own daemon. */
+/* For users who can read the daemon's store: root, and the owner of their own daemon. */
 static struct history_storage estimate(const struct cli *cli, const json_t *answer)
 {
 	struct history_storage found = { (double)NAN, (double)NAN };

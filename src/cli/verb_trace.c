@@ -28,8 +28,8 @@ static int check_target(const struct request *rq)
 	}
 	if (!rq->file && ptrace_access_is_ancestor(rq->root_fd, rq->pid)) {
 		log_error(
-			"process %d is an ancestor of this command, and showing a trace of it may cause "
-			"more of it without end; write it to a file with -o FILE",
+			"process %d is an ancestor of this command, and showing its trace would produce "
+			"more system calls to trace, without end; write it to a file with -o FILE",
 			(int)rq->pid);
 		return CLI_FAILED;
 	}

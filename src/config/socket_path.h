@@ -17,7 +17,7 @@ struct socket_path_env {
 
 /* What this process's environment has, and --socket. */
 struct socket_path_env socket_path_environment(const char *option);
-/* Where to listen. -ENOENT: unknown, -EINVAL: not an absolute path; the message says what to set. */
+/* Where to listen. -ENOENT: unknown, -EINVAL: not an absolute path; the message names what to set. */
 int socket_path_own(const struct socket_path_env *env, char ret[static CONFIG_PATH_MAX],
                     struct err *err) must_check;
 /* Where a client looks for a daemon, in order: the socket that was named, or else the user's own and

@@ -170,7 +170,8 @@ int job_input_begin_sheet(struct engine *e, const struct job_input_sheet *begun,
 	sheet = job_roster_begin_sheet(&jobs->roster, row, begun->num, begun->label,
 	                               begun->started_ns ? begun->started_ns : clock_wall_ns());
 	if (!sheet)
-		return err_set(err, ENOSPC, "there is room for %d sheets at most", SHEETS_MAX);
+		return err_set(err, ENOSPC, "at most %d sheets can be recorded at a time",
+		               SHEETS_MAX);
 	sheet->pid = begun->pid;
 	sheet->is_wrapper = begun->is_wrapper;
 	row->job.total_sheets = MAX(row->job.total_sheets, begun->total);

@@ -59,7 +59,7 @@ const struct snapshot *recorder_next_outcome(struct recorder *r, bool *ret_is_st
 struct recorder_place {
 	uint64_t device, inode;
 };
-/* Commits the recorder's own row, for others to see who writes there, and waits for that. False: it
+/* Commits the recorder's own row, so that others see which process writes there, and waits for that. False: it
  * is not there yet, or nothing is stored. */
 bool recorder_introduce(struct recorder *r, uint64_t patience_ns, struct recorder_place *ret);
 /* How long things are kept, from now on. */

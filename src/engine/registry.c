@@ -136,7 +136,8 @@ int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handl
 		return -err->code;
 	w = add_job(jobs, job, root);
 	if (!w)
-		return err_set(err, ENOSPC, "there is room for %d jobs at most", JOBS_MAX);
+		return err_set(err, ENOSPC, "at most %d jobs can be registered at a time",
+		               JOBS_MAX);
 	process_lookup_find_start(jobs->reader, &w->row->job.registrar);
 	engine_read_events(e);
 	*ret = w->row->job.handle;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a store takes, and how that changes. SQLite does not tell how many bytes a row has, so each row of the
+/* What a store takes, and how that changes. SQLite does not report how many bytes a row has, so each row of the
  * large tables (samples and events) counts as the same part of the file. */
 #include <math.h>
 
@@ -7,7 +7,7 @@
 #include "sqlite/schema_format.h"
 
 #define DAY_S 86400.0
-#define SPAN_MIN_S 3600.0 /* a shorter span says little about a whole day */
+#define SPAN_MIN_S 3600.0 /* a shorter span is no sample of a whole day */
 
 /* Rows of keyframes `k`. */
 #define SAMPLES                                                                                    \

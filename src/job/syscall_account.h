@@ -20,7 +20,7 @@ struct syscall_account {
 };
 
 void syscall_account_done(struct syscall_account *a);
-/* What was read since the last snapshot, and who has ended. */
+/* What was read since the last snapshot, and which processes have ended. */
 void syscall_account_take(struct syscall_account *a, const struct job_roster *jobs,
                           const struct sample *s);
 /* Puts them into the snapshot: at a tick all, between ticks those that have changed. */

@@ -181,7 +181,7 @@ static void describe(const struct blocked_thread *t, struct blocked_call *ret)
 
 /* ---- the threads of a process ---------------------------------------------------------------- */
 
-/* What says most about why a process does not go on. */
+/* The thread that shows best why its process does not continue. */
 static unsigned rank_of(const struct blocked_call *b)
 {
 	static const unsigned char ranks[BLOCKED_THING_COUNT] = {

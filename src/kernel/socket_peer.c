@@ -103,7 +103,7 @@ static bool find_internet(int root_fd, pid_t pid, uint64_t inode, struct socket_
 
 /* ---- on this machine ------------------------------------------------------------------------- */
 
-/* Its own name, or that of the other side: a server's socket has the one that says more. */
+/* Its own name, or that of the other side: a server's socket has the more useful one. */
 static void take_attributes(struct unix_diag_msg *msg, size_t len, struct socket_peer *ret)
 {
 	struct rtattr *a = (struct rtattr *)(msg + 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* socket_peer.h - who is at the other end of a socket. */
+/* socket_peer.h - the process at the other end of a socket. */
 #pragma once
 
 #include <stdbool.h>

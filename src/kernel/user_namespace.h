@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* user_namespace.h - who we are outside of our user namespace: root of a rootless container is a plain user
+/* user_namespace.h - our user outside of our user namespace: root of a rootless container is a plain user
  * there, who owns its files. */
 #pragma once
 

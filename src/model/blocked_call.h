@@ -12,10 +12,10 @@
 #define BLOCKED_THINGS(X)                                                                          \
 	X(UNKNOWN, NULL)                                                                           \
 	X(FILE, "file")     /* text: its path */                                                   \
-	X(PIPE, "pipe")     /* peer: who has the other end */                                      \
+	X(PIPE, "pipe")     /* peer: the process at the other end */                               \
 	X(SOCKET, "socket") /* text: the address of the other side; peer: its process */           \
 	X(CHILD, "child")   /* peer: the child that it waits for */                                \
-	X(LOCK, "lock")     /* a futex: text is its address; peer: who shares it */                \
+	X(LOCK, "lock")     /* a futex: text is its address; peer: a process that shares it */     \
 	X(TIMER, "timer")                                                                          \
 	X(FILES, "files") /* the first of many that is ready: poll, select, epoll */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* record_fields.h - the field tables of recorded jobs and their parts. The keys are those of
- * docs/jobs.md; an unknown value is null, and `quality` says how far each figure can be trusted. */
+ * docs/jobs.md; an unknown value is null, and `quality` states how far each figure can be trusted. */
 #pragma once
 
 #include "model/field.h"

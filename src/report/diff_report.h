@@ -13,7 +13,7 @@ struct diff_pair {
 bool diff_is_comparable(struct diff_pair pair);
 /* b / a; NAN when they cannot be compared or a is 0. */
 double diff_ratio(struct diff_pair pair);
-/* What the ratio says about that of the true figures: that of a lower bound below or above it, or roughly
+/* What the ratio means for that of the true figures: that of a lower bound below or above it, or roughly
  * (of samples). */
 enum diff_bound { DIFF_EXACT, DIFF_AT_LEAST, DIFF_AT_MOST, DIFF_ROUGH };
 enum diff_bound diff_bound(struct diff_pair pair);

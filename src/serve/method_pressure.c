@@ -23,7 +23,7 @@ static size_t list_relatives(const struct snapshot *snap, const struct proc_snap
 	return n;
 }
 
-/* What a process does is for those to know who may trace it. */
+/* Only callers that may trace a process can see what it does. */
 static void find_blocked(const struct methods *m, const struct rpc_server_peer *peer,
                          const struct snapshot_scope *scope, pid_t pid, struct blocked_call *ret)
 {

@@ -24,7 +24,7 @@ struct methods {
 	struct rpc_server *server;
 	struct store_worker *worker;
 	const struct user_lookup *looked_up; /* while the method that needs it is called again */
-	struct traces *traces; /* NULL: not a daemon */
+	struct traces *traces;               /* NULL: not a daemon */
 	struct buf scratch;
 	uint64_t opened_mono_ns;
 };
@@ -73,7 +73,7 @@ extern const struct rpc_server_method serve_methods[]; /* the last has no name *
 
 /* Whether the caller may see and change everything: root, and the user that runs us. */
 bool methods_trusts(const struct rpc_server_peer *peer);
-/* Whether it may see what the process does: as those may who could trace it. */
+/* Whether it may see what the process does, because it may trace it. */
 bool methods_may_trace(const struct rpc_server_peer *peer, int root_fd, pid_t pid);
 const struct job_roster *methods_jobs(const struct methods *m);
 const struct job *methods_job(const struct methods *m, job_handle job); /* a watched one */

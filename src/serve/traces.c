@@ -142,7 +142,7 @@ static int explain(const struct trace *t, struct err *err)
 	if (t->over.end == STRACE_NOT_ATTACHED && t->over.code == EINVAL)
 		return err_set(err, EINVAL, "filter: %s", t->over.text);
 	if (t->over.end == STRACE_NOT_ATTACHED && t->over.code == ESRCH)
-		return err_set(err, ENOENT, "process %d has ended meanwhile", (int)t->pid);
+		return err_set(err, ENOENT, "process %d has ended in the meantime", (int)t->pid);
 	if (t->over.end == STRACE_NOT_ATTACHED && t->over.code == EPERM) {
 		(void)!ptrace_access_explain(root_fd, t->pid, &caller, err);
 		return translate(err);

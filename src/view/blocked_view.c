@@ -77,7 +77,7 @@ static void put_call(struct facts *f, const struct blocked_call *b)
 		facts_comma(f, "cannot be interrupted");
 }
 
-/* What says most comes first. */
+/* The most informative comes first. */
 static int by_weight(const void *a, const void *b)
 {
 	static const unsigned char weights[BLOCKED_THING_COUNT] = {

@@ -11,7 +11,7 @@
 
 #define PROCESSES_SHOWN 3
 #define CALLS_SHOWN 8
-#define SLOW_S 0.01 /* a call that took longer says so */
+#define SLOW_S 0.01 /* the time of a longer call is shown */
 
 static void add_call(struct table *t, const struct report *r, const struct report_flight *f,
                      const struct last_call_record *c)

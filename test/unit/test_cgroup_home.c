@@ -59,7 +59,8 @@ static void test_group_open__makes_nothing_where_no_hierarchy_is_mounted(void **
 	assert_null(g);
 	assert_string_equal(why, "our control group is in no hierarchy that is mounted here");
 	assert_int_equal(ask(&t, JOB_LIMIT_MEM, &g, why, &err), -ENOTSUP);
-	assert_non_null(strstr(err.msg, "--mem cannot be held here: our control group is in no"));
+	assert_non_null(
+		strstr(err.msg, "--mem cannot be enforced here: our control group is in no"));
 	tree_remove(&t);
 }
 
@@ -72,7 +73,8 @@ static void test_group_open__names_the_controller_that_no_hierarchy_has(void **s
 	char why[256];
 
 	assert_int_equal(ask(&t, JOB_LIMIT_CPU, &g, why, &err), -ENOTSUP);
-	assert_non_null(strstr(err.msg, "--cpu cannot be held here: no hierarchy with the cpu"));
+	assert_non_null(
+		strstr(err.msg, "--cpu cannot be enforced here: no hierarchy with the cpu"));
 	tree_remove(&t);
 }
 
@@ -87,7 +89,7 @@ static void test_group_open__survives_a_machine_without_proc(void **state)
 	assert_null(g);
 	assert_string_equal(why, "read '/proc/self/cgroup': No such file or directory");
 	assert_int_equal(ask(&t, JOB_LIMIT_CPU, &g, why, &err), -ENOTSUP);
-	assert_non_null(strstr(err.msg, "--cpu cannot be held here: read '/proc/self/cgroup'"));
+	assert_non_null(strstr(err.msg, "--cpu cannot be enforced here: read '/proc/self/cgroup'"));
 	tree_remove(&t);
 }
 
@@ -136,7 +138,7 @@ static void test_group_open__leaves_the_number_of_processes_to_the_rlimit_where_
 	assert_true(job_cgroup_needs_rlimit_pids(g, limits));
 	tree_puts(&t, "proc/self/status", "Name:\tx\nUid:\t0\t0\t0\t0\nCapEff:\t0\n");
 	assert_int_equal(ask(&t, JOB_LIMIT_PIDS, &g, why, &err), -ENOTSUP);
-	assert_non_null(strstr(err.msg, "--pids cannot be held here"));
+	assert_non_null(strstr(err.msg, "--pids cannot be enforced here"));
 	tree_remove(&t);
 }
 

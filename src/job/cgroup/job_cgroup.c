@@ -238,8 +238,8 @@ static int hold_limit(struct job_cgroup *g, const struct cgroup_limit *l,
 	if (!p)
 		return -ENOTSUP;
 	if (!has_controller(l, p))
-		return err_set(err, ENOTSUP, "'/%s' does not hand down the %s controller",
-		               p->parent, l->controller);
+		return err_set(err, ENOTSUP, "'/%s' does not delegate the %s controller", p->parent,
+		               l->controller);
 	r = cgroup_limit_set(l, p->dir_fd, p->is_v2, value, &file);
 	if (r < 0 && !(r == -EINVAL && is_held_above(g, l, home, value)))
 		return err_set(err, -r, "write '/%s/%s': %s", p->path, file, strerror(-r));
@@ -260,7 +260,7 @@ static int hold_limits(struct job_cgroup *g, const struct cgroup_home *home, con
 			continue;
 		if (l->id == JOB_LIMIT_PIDS && cgroup_home_rlimit_binds(g->root_fd))
 			continue; /* the launcher enforces it */
-		return err_set(err, ENOTSUP, "%s cannot be held here: %s; try %s", l->option,
+		return err_set(err, ENOTSUP, "%s cannot be enforced here: %s; try %s", l->option,
 		               why.msg, l->remedy);
 	}
 	return 0;

@@ -231,7 +231,7 @@ static void report_exit(const struct event *exit, struct sample *out)
 		*e = *exit;
 }
 
-/* Whether its last thread has ended, as far as the kernel can tell now. Costs a tenth of reading
+/* Whether its last thread has ended, as far as the kernel knows now. Costs a tenth of reading
  * /proc. */
 static bool has_ended(pid_t pid)
 {
