@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "config/state_dir.h"
+#include "kernel/kernel_file.h"
 #include "kernel/user_namespace.h"
 #include "view/format.h"
 #include "view/jobs_view.h"
@@ -291,11 +293,21 @@ int job_selection_find_own(struct job_selection *r, const char *name, struct job
 	return CLI_FAILED;
 }
 
+static void find_boot(struct report *ret)
+{
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (root_fd >= 0)
+		(void)kernel_file_boot_id(root_fd, ret->boot_id);
+	ret->booted_ns = ret->now_ns - MIN(ret->now_ns, clock_boot_ns());
+}
+
 int job_selection_gather(struct job_selection *r, struct report *ret)
 {
 	struct err err = { 0 };
 
 	ret->now_ns = clock_wall_ns();
+	find_boot(ret);
 	return report_gather(ret, r->reader, &err) < 0 ? cli_failed(&err) : CLI_OK;
 }
 

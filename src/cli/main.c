@@ -17,7 +17,7 @@
 /* clang-format off */
 #define VERB_GROUPS(GROUP, X)                                                                      \
 	GROUP("run and record", X(run) X(record))                                                  \
-	GROUP("look back",      X(ls) X(report) X(events) X(diff) X(export) X(summary) X(sql)      \
+	GROUP("look back",      X(ls) X(report) X(why) X(events) X(diff) X(export) X(summary) X(sql)      \
 	                        X(rm))                                                     \
 	GROUP("live",           X(snapshot) X(status) X(pressure) X(syscalls) X(trace))            \
 	GROUP("inside a job",   X(sheet) X(mark) X(phase))                                         \

@@ -8,12 +8,14 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "analyze/verdict_rules.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/verb_report.h"
 #include "sqlite/schema_format.h"
 #include "store/side_store.h"
+#include "view/verdict_view.h"
 
 #define BUDGET_RATIO 0.01 /* of one core */
 #define INTERVAL_NS NS_PER_S
@@ -240,9 +242,27 @@ static bool shows_end(const struct run_recording *r)
 	return isatty(STDERR_FILENO);
 }
 
+/* Why it failed, by all that was recorded. Nothing if that cannot be read: its own end says enough then. */
+static void explain(const struct run_recording *r, const struct job *job,
+                    const struct run_record *record, struct buf *to)
+{
+	cleanup(history_closep) struct history *reader = NULL;
+	cleanup(report_done) struct report report = { .job = *job };
+	struct verdict verdict;
+	struct err ignored;
+
+	if (job->status != JOB_FAILED || !record->is_stored || record->side_path ||
+	    history_open(r->db_path, &reader, &ignored) < 0 ||
+	    report_gather(&report, reader, &ignored) < 0)
+		return;
+	verdict_judge(job, &report.facts, &verdict);
+	verdict_line(job, &verdict, to);
+}
+
 void run_recording_print_end(struct run_recording *r, const struct job *job,
                              const struct engine_totals *totals)
 {
+	cleanup(buf_done) struct buf why = { 0 };
 	struct style style = cli_style_of(r->cli, STDERR_FILENO);
 	struct run_record record = record_of(r, totals);
 	struct buf out = { 0 };
@@ -255,6 +275,8 @@ void run_recording_print_end(struct run_recording *r, const struct job *job,
 			         record.is_stored ? "incomplete" : "not stored", record.trouble);
 		return;
 	}
+	explain(r, job, &record, &why);
+	record.why = why.len ? why.at : NULL;
 	if (stands_behind_key(job, r->goes_on))
 		buf_putc(&out, '\n');
 	run_view(job, &record, (unsigned)sysconf(_SC_NPROCESSORS_ONLN), CANVAS(&style, &out));

@@ -31,7 +31,7 @@ void verb_report_totals(const struct job *job, struct buf *to)
 	report_text(&report, to);
 }
 
-static void add_blocked(struct report *report)
+void verb_report_add_blocked(struct report *report)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -74,7 +74,7 @@ static int show(const struct cli *cli, const char *name, bool last_calls)
 		return status;
 	if (last_calls && !cli->json)
 		return show_last_calls(cli, &report);
-	add_blocked(&report);
+	verb_report_add_blocked(&report);
 	cli_page_begin(&page, cli);
 	if (cli->json)
 		report_json(&report, &page.json);

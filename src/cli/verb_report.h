@@ -3,8 +3,11 @@
 #pragma once
 
 #include "cli/cli.h"
+#include "report/job_report.h"
 
 /* CLI_OK, or another status, logged. */
 int verb_report_text(const struct cli *cli, const char *job_id, struct buf *to);
 /* The same for a job that was not stored: only its totals are known. */
 void verb_report_totals(const struct job *job, struct buf *to);
+/* What the processes of a job that runs wait for. */
+void verb_report_add_blocked(struct report *report);

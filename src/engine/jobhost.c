@@ -192,6 +192,7 @@ static void on_ended(void *self, const struct launch_end *end)
 	struct watched_job *w = h->watched;
 
 	record_end(h, end);
+	disk_check(h);
 	w->has_outlived = !is_out_of_time(h); /* else we signalled all of them */
 	find_new_processes(h);
 	w->outlived = w->leaked = count_living(h);

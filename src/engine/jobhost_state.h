@@ -60,3 +60,5 @@ static inline void emit_event(struct jobhost *h, enum event_kind kind, const cha
 }
 
 extern const struct watched_job_hooks jobhost_hooks;
+
+void disk_check(struct jobhost *h); /* disk_check.c; after the command has ended */

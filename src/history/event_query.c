@@ -20,6 +20,9 @@ static const struct field event_rows[] = {
 	{ "e.count", FIELD(ORDINAL, count) },
 	{ "e.details", FIELD(WORDS, details) },
 	{ "p.comm", FIELD(STRING, comm) },
+	{ "e.sender_pid", FIELD(CODE, sender_pid), .has = offsetof(RECORD, has_sender) },
+	{ "e.sender_uid", FIELD(NUMBER, sender_uid) },
+	{ "e.sender_comm", FIELD(STRING, sender_comm) },
 	/* These differ between versions of the schema. */
 	{ "job_id", FIELD(STRING, job_id) },
 	{ "sheet", FIELD(ORDINAL, sheet) },

@@ -450,6 +450,15 @@ int history_job_host(struct history *r, struct job_key key, char ret[static HIST
 	                     key, ret, HISTORY_HOST_MAX, err);
 }
 
+int history_job_boot(struct history *r, struct job_key key, char ret[static HISTORY_BOOT_MAX],
+                     struct err *err)
+{
+	return read_recorder(r,
+	                     "SELECT c.boot_id FROM job j JOIN recorder c ON c.id = j.recorder"
+	                     " WHERE j.id = ?1",
+	                     key, ret, HISTORY_BOOT_MAX, err);
+}
+
 int history_job_kind(struct history *r, struct job_key key, char ret[static HISTORY_KIND_MAX],
                      struct err *err)
 {

@@ -42,6 +42,10 @@ int history_get_job(struct history *r, struct job_key key, struct job *ret, stru
 
 #define HISTORY_HOST_MAX 256
 /* The name of the machine it ran on; "" when it was not recorded. */
+#define HISTORY_BOOT_MAX 37
+/* The boot id of the machine when its recorder ran. */
+int history_job_boot(struct history *r, struct job_key key, char ret[static HISTORY_BOOT_MAX],
+                     struct err *err) must_check;
 int history_job_host(struct history *r, struct job_key key, char ret[static HISTORY_HOST_MAX],
                      struct err *err) must_check;
 
@@ -84,6 +88,10 @@ typedef int (*reader_gpu_fn)(void *self, const struct gpu_record *g);
 int history_job_gpus(struct history *r, struct job_key key, reader_gpu_fn fn, void *self,
                      struct err *err) must_check;
 typedef int (*reader_syscall_fn)(void *self, const struct syscall_record *s);
+typedef int (*reader_error_fn)(void *self, const char *call, const char *error, uint64_t count);
+/* How its system calls failed, if they were counted. */
+int history_job_errors(struct history *r, struct job_key key, reader_error_fn fn, void *self,
+                       struct err *err) must_check;
 /* What all processes of the job did, or of a sheet (0: of the job), most time first. None: they were not
  * counted. */
 int history_job_syscalls(struct history *r, struct job_key key, uint32_t sheet,

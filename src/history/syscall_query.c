@@ -57,3 +57,28 @@ int history_job_syscalls(struct history *r, struct job_key key, uint32_t sheet,
 
 	return result < 0 ? result : history_each_syscall(r, key, sheet, fn, self, err);
 }
+
+int history_job_errors(struct history *r, struct job_key key, reader_error_fn fn, void *self,
+                       struct err *err)
+{
+	cleanup(history_endp) struct history *scope = NULL;
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	int n = 0, result = history_begin(r, &scope, err);
+
+	if (result < 0 || !db_has_column(r->db, "job", "syscalls"))
+		return MIN(result, 0);
+	result = history_prepare_for_job(
+		r,
+		"SELECT e.key, f.key, f.value FROM job j JOIN json_each(j.syscalls) e"
+		" JOIN json_each(e.value, '$[2]') f WHERE j.id = ?1",
+		key, &stmt, err);
+	while (result >= 0 && (result = history_next_row(stmt, SIZE_MAX, &n, err)) > 0) {
+		const unsigned char *call = sqlite3_column_text(stmt, 0),
+				    *error = sqlite3_column_text(stmt, 1);
+
+		if (call && error)
+			result = fn(self, (const char *)call, (const char *)error,
+			            (uint64_t)sqlite3_column_int64(stmt, 2));
+	}
+	return result < 0 ? result : n;
+}

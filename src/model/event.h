@@ -26,7 +26,8 @@
 	X(MARK, "mark", false)             /* reported by a process of the job: name, and data (JSON) in text */ \
 	X(PHASE, "phase", false)           /* a phase ended after `count` ns: name, data */ \
 	X(LIMIT, "limit", false)           /* the job met its limit: name of the limit, details in text */ \
-	X(ANOMALY, "anomaly", false)       /* one began, or ended after `count` ns: name is its kind, details in text */
+	X(ANOMALY, "anomaly", false)       /* one began, or ended after `count` ns: name is its kind, details in text */ \
+	X(DISK, "disk", false)             /* when a job failed: a file system that it may have written to is full */
 /* clang-format on */
 
 #define X(id, ...) EVENT_##id,
@@ -42,7 +43,7 @@ struct event {
 	pid_t ppid;        /* spawn */
 	uint32_t uid;
 	char comm[COMM_LEN];
-	struct text_ref name; /* mark, phase, limit */
+	struct text_ref name; /* mark, phase, limit; signal: what the kernel sent it for (EVENT_FOR_…) */
 	struct text_ref text; /* exec: the command line; others: details */
 
 	bool has_exit_code; /* exit: a code or a signal, never both */
@@ -63,6 +64,15 @@ struct event {
 	uint32_t sheet;
 	bool is_joined; /* its process: as in struct job_ref */
 };
+
+/* Names of signal events: why the kernel sent the signal, where that is known. */
+#define EVENT_FOR_STACK "stack_overflow"
+#define EVENT_FOR_PROTECTED "protected_page"
+#define EVENT_FOR_CPU_LIMIT "cpu_limit"
+/* Names of disk events. */
+#define EVENT_DISK_FULL "full"           /* `count` bytes are left */
+#define EVENT_DISK_INODES "inodes"       /* `count` inodes are left */
+#define EVENT_DISK_READ_ONLY "read_only"
 
 const char *event_name(enum event_kind kind);
 /* How the process ended, as wait(2) gives it. */

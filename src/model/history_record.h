@@ -22,6 +22,10 @@ struct event_record {
 	const char *name; /* of a mark, a phase, a limit; NULL: none */
 	const char *details;
 	const char *comm; /* of the process, as it is called now; NULL: not known */
+	bool has_sender;  /* of a signal: it is known */
+	pid_t sender_pid; /* 0: the kernel */
+	uint32_t sender_uid;
+	const char *sender_comm; /* NULL: not known */
 };
 
 struct sheet_record {

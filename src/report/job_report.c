@@ -62,6 +62,7 @@ int report_add_last_call(void *report, const struct last_call_record *c)
 	struct report_flight *f = c->text ? get_flight(r, c) : NULL;
 	struct report_call *kept = f ? vec_push(&r->calls, REPORT_CALLS_MAX) : NULL;
 
+	verdict_facts_add_call(&r->facts, c);
 	r->flights_left_out += !c->text;
 	if (!kept)
 		return 0;
@@ -232,6 +233,7 @@ int report_add_process(void *report, const struct process_record *p)
 	struct report *r = report;
 	uint64_t index = find_program(r, name_of(p)), known;
 
+	verdict_facts_add_process(&r->facts, p);
 	r->processes++;
 	if (!p->ended_ns)
 		keep_left(r, p);
@@ -310,6 +312,7 @@ void report_done(struct report *r)
 	map_done(&r->kill_notes);
 	map_done(&r->child_signals);
 	failure_owner_done(&r->failures);
+	verdict_facts_done(&r->facts);
 }
 
 /* ---- from the store -------------------------------------------------------------------------- */
@@ -362,6 +365,26 @@ static void find_machine(struct report *r, struct history *history)
 		r->cpus = (unsigned)cpus;
 }
 
+static int add_error(void *report, const char *call, const char *error, uint64_t count)
+{
+	verdict_facts_add_error(&((struct report *)report)->facts, call, error, count);
+	return 0;
+}
+
+/* Whether the machine was started anew since: the caller knows when this was last. */
+static void compare_boots(struct report *r, struct history *history)
+{
+	char boot_id[sizeof r->boot_id] = "";
+	char here[HISTORY_HOST_MAX] = "";
+	struct err err;
+
+	if (history_job_boot(history, job_key_of(&r->job), boot_id, &err) < 0 || !*boot_id ||
+	    !*r->boot_id || gethostname(here, sizeof here - 1) < 0 || strcmp(here, r->host) != 0)
+		return;
+	r->facts.is_other_boot = strcmp(boot_id, r->boot_id) != 0;
+	r->facts.booted_ns = r->booted_ns;
+}
+
 int report_gather(struct report *r, struct history *history, struct err *err)
 {
 	struct job_key key = job_key_of(&r->job);
@@ -382,10 +405,13 @@ int report_gather(struct report *r, struct history *history, struct err *err)
 	if (n >= 0)
 		n = history_job_anomalies(history, key, REPORT_ANOMALIES_MAX, report_add_anomaly, r,
 		                          err);
+	if (n >= 0)
+		n = history_job_errors(history, key, add_error, r, err);
 	if (n < 0)
 		return n;
 	find_user(r);
 	find_machine(r, history);
+	compare_boots(r, history);
 	n = report_each_event(history, key, REPORT_KINDS, SIZE_MAX, report_add_event, NULL, r, err);
 	report_end(r);
 	return n;

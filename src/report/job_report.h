@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "analyze/verdict_facts.h"
 #include "history/job_query.h"
 #include "model/blocked_call.h"
 #include "model/failure_owner.h"
@@ -118,6 +119,8 @@ struct report {
 	char host[HISTORY_HOST_MAX], user[REPORT_USER_MAX]; /* "": not known */
 	unsigned cpus; /* of the machine it ran on; 0: not known */
 	uint64_t now_ns;
+	char boot_id[37];   /* of this machine now; "": not known */
+	uint64_t booted_ns; /* … and when it was started, wall clock */
 	VEC(struct sheet_record) sheets;
 	VEC(struct report_program) programs;
 	struct report_process costly[REPORT_COSTLY]; /* the most costly first */
@@ -140,6 +143,7 @@ struct report {
 	VEC(struct report_call) calls;
 	struct buf call_text;
 	uint64_t flights_left_out; /* processes that failed whose calls were not kept */
+	struct verdict_facts facts; /* for verdict_judge() */
 
 	/* Inside. */
 	struct map program_of; /* hash of the name → its index */

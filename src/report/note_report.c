@@ -198,6 +198,7 @@ int report_add_event(void *report, const struct event_record *e)
 {
 	struct report *r = report;
 
+	verdict_facts_add_event(&r->facts, e);
 	switch (e->kind) {
 	case EVENT_EXIT:
 		add_exit(r, e);
@@ -239,6 +240,7 @@ int report_add_event(void *report, const struct event_record *e)
 	case EVENT_EXEC:
 	case EVENT_TOTALS:
 	case EVENT_ANOMALY: /* reported once, with its end: report_add_anomaly() */
+	case EVENT_DISK:    /* a reason for the verdict */
 	case EVENT_KIND_COUNT:
 		break;
 	}
@@ -264,6 +266,7 @@ int report_add_anomaly(void *report, const struct anomaly_record *a)
 	struct report *r = report;
 	struct report_anomaly *kept = vec_push(&r->anomalies, REPORT_ANOMALIES_MAX);
 
+	verdict_facts_add_anomaly(&r->facts, a);
 	if (kept) {
 		kept->a = *a;
 		snprintf(kept->kind, sizeof kept->kind, "%s", a->kind);

@@ -11,7 +11,7 @@ static const char *name_of(enum event_kind kind, char to[BUS_NAME_MAX])
 {
 	if (kind == EVENT_MARK || kind == EVENT_PHASE) /* published as they were reported */
 		return NULL;
-	if (kind == EVENT_LIMIT)
+	if (kind == EVENT_LIMIT || kind == EVENT_DISK)
 		snprintf(to, BUS_NAME_MAX, "job.%s", event_name(kind));
 	else if (event_in_view(kind) || kind == EVENT_EXEC)
 		snprintf(to, BUS_NAME_MAX, "process.%s", event_name(kind));

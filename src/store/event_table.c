@@ -231,7 +231,8 @@ static int put_own(struct store *st, const struct snapshot *snap, struct err *er
 static int put_other_event(struct store *st, const struct snapshot *snap, const struct event *e,
                            struct err *err)
 {
-	bool is_of_job = e->kind == EVENT_MARK || e->kind == EVENT_PHASE || e->kind == EVENT_LIMIT;
+	bool is_of_job = e->kind == EVENT_MARK || e->kind == EVENT_PHASE || e->kind == EVENT_LIMIT ||
+	                 e->kind == EVENT_DISK;
 
 	return put_one(st, e, snap->text.at, 0, is_of_job ? job_table_row(st, e->job) : 0, err);
 }

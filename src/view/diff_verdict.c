@@ -11,7 +11,7 @@
 /* The figures of a verdict. */
 enum { TIME, CPU, MEMORY, FIGURES };
 
-struct verdict {
+struct sentence {
 	const struct diff *d;
 	bool unicode, is_work_done; /* both succeeded: else more time is not slower */
 	struct diff_pair pairs[FIGURES];
@@ -20,7 +20,7 @@ struct verdict {
 	struct buf *to;
 };
 
-static void begin_clause(struct verdict *v)
+static void begin_clause(struct sentence *v)
 {
 	if (v->to->len)
 		buf_puts(v->to, "; ");
@@ -54,7 +54,7 @@ static const char *doubt(enum diff_bound bound)
 	return bound == DIFF_ROUGH ? "about " : bound == DIFF_AT_LEAST ? "at least " : "";
 }
 
-static void put_culprit(struct verdict *v, int figure)
+static void put_culprit(struct sentence *v, int figure)
 {
 	const char *program = figure == CPU ? diff_main_program(v->d, v->pairs[CPU]) : NULL;
 	uint32_t num = figure == TIME ? diff_main_sheet(v->d, v->pairs[TIME]) : 0;
@@ -69,7 +69,7 @@ static void put_culprit(struct verdict *v, int figure)
 			buf_printf(v->to, " (%s)", s->b->s.label);
 }
 
-static void put_change(struct verdict *v, int figure)
+static void put_change(struct sentence *v, int figure)
 {
 	const struct diff_change *c = &v->changes[figure];
 	static const char *const words[][2] = { { "faster", "slower" },
@@ -87,7 +87,7 @@ static void put_change(struct verdict *v, int figure)
 }
 
 /* "time, CPU and memory unchanged", of the figures first to last. */
-static void put_alike(struct verdict *v, enum diff_direction direction, int first, int last,
+static void put_alike(struct sentence *v, enum diff_direction direction, int first, int last,
                       const char *what)
 {
 	int names[FIGURES], n = 0;
@@ -108,7 +108,7 @@ static void put_alike(struct verdict *v, enum diff_direction direction, int firs
 	buf_printf(v->to, " %s", what);
 }
 
-static void set(struct verdict *v, int figure, const char *name, struct diff_pair pair,
+static void set(struct sentence *v, int figure, const char *name, struct diff_pair pair,
                 enum metric_unit unit)
 {
 	v->names[figure] = name;
@@ -117,7 +117,7 @@ static void set(struct verdict *v, int figure, const char *name, struct diff_pai
 }
 
 /* Memory in use, or its largest process where one of the two does not know that. */
-static void set_memory(struct verdict *v, const struct job *a, const struct job *b)
+static void set_memory(struct sentence *v, const struct job *a, const struct job *b)
 {
 	const struct diff_pair used = { a->figures[JOB_FIGURE_PEAK_USED],
 		                        b->figures[JOB_FIGURE_PEAK_USED] };
@@ -134,7 +134,7 @@ void diff_verdict(const struct report *a, const struct report *b, const struct d
                   bool unicode, struct buf *to)
 {
 	struct words was = job_result(&a->job), is = job_result(&b->job);
-	struct verdict v = { .d = d,
+	struct sentence v = { .d = d,
 		             .unicode = unicode,
 		             .is_work_done = a->job.status == JOB_COMPLETED &&
 		                             b->job.status == JOB_COMPLETED,

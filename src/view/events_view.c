@@ -65,6 +65,7 @@ static const struct {
 	[EVENT_KILL] = { INK_BAD },
 	[EVENT_LOSS] = { INK_WARN },
 	[EVENT_LIMIT] = { INK_WARN },
+	[EVENT_DISK] = { INK_WARN },
 	[EVENT_ANOMALY] = { INK_WARN },
 	[EVENT_PROBE] = { INK_WARN },
 	[EVENT_GAP] = { INK_WARN, "nothing stored for " },

@@ -24,12 +24,12 @@ static bool put_watched(struct facts *f, const struct job *job)
 }
 
 /* A failed run begins with the reason. */
-static void put_head(struct facts *f, const struct job *job, bool is_watched)
+static void put_head(struct facts *f, const struct job *job, const char *why, bool is_watched)
 {
 	char right[JOB_ID_MAX + 8], command[64] = "";
-	struct words result = job_result(job);
-	const char *bracket = strstr(result.at, " (");
-	size_t whole = bracket ? (size_t)(bracket - result.at) : strlen(result.at);
+	struct words plain = job_result(job);
+	const char *result = why ? why : plain.at, *bracket = strstr(result, " (");
+	size_t whole = bracket ? (size_t)(bracket - result) : strlen(result);
 
 	snprintf(right, sizeof right, "job %s", job->id);
 	if (job_command_ns(job))
@@ -50,9 +50,9 @@ static void put_head(struct facts *f, const struct job *job, bool is_watched)
 	}
 	facts_part(f, "FAILED after %s%s%s:", format_duration(job->took_ns).at,
 	           job_allowed_time_words(job).at, command);
-	facts_join(f, FACT_WORD, "%.*s", (int)whole, result.at);
-	if (result.at[whole])
-		facts_join(f, FACT_WORD, "%s", result.at + whole + 1);
+	facts_join(f, FACT_WORD, "%.*s", (int)whole, result);
+	if (result[whole])
+		facts_join(f, FACT_WORD, "%s", result + whole + 1);
 	facts_ink(f, job_ink(job->status));
 }
 
@@ -370,7 +370,7 @@ static void put_record(struct facts *f, const struct job *job, const struct run_
 	}
 	if (record->side_path && !record->state_dir)
 		return;
-	buf_printf(&line, "proctor report %s", job->id);
+	buf_printf(&line, "proctor %s %s", job->status == JOB_FAILED ? "why" : "report", job->id);
 	if (record->state_dir) {
 		buf_puts(&line, " --state-dir ");
 		put_shell_word(&line, record->state_dir);
@@ -385,7 +385,7 @@ void run_view(const struct job *job, const struct run_record *record, unsigned c
 {
 	struct facts f = { .indent = 2, .label_columns = 8 };
 
-	put_head(&f, job, record->watched_pid);
+	put_head(&f, job, record->why, record->watched_pid);
 	if (record->watched_pid) {
 		facts_begin(&f, "pid", "");
 		facts_part(&f, "%d, already running for %s", (int)record->watched_pid,

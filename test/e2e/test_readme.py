@@ -26,6 +26,7 @@ FIGURES = [(re.compile(pattern), put) for pattern, put in (
 	(r"(?<=SIZE) - (?=\d)", " SHARE "),  # of who was too short-lived to be looked at
 	(r"\bhost \S+, user \S+", "host HOST, user USER"),
 	(r"(?<=largest process, python3 )\d+", "PID"),
+	(r"(?<=^process python3 )\d+", "PID"),
 	(r"SIZE used( at TIME)?(, SHARE of SIZE allowed \(own limit\))? (sampled TIME|at most)$", r"SIZE used\2"),  # at most: it was too short for a tick
 	(r"^(TIME \w+ )\d+", r"\1PID"),
 	(r"^(Watched by ).*", r"\1" + MORE),

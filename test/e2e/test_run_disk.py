@@ -59,7 +59,7 @@ def test_a_disk_that_we_fill_costs_no_more_than_the_block_says(run, tmp_path):
 	assert "\nerr\n" in "\n" + ended[2]
 	assert re.search(r"\n  procs   1,501 started, 1 failed, none left behind +exact\n", ended[2]), ended[2]
 	record = re.search(r"\n  record  (incomplete|not stored): .*full\n", ended[2])
-	more = re.search(r"\n  more    proctor report (\S+) --state-dir (\S+)\n", ended[2])
+	more = re.search(r"\n  more    proctor why (\S+) --state-dir (\S+)\n", ended[2])
 	assert record, ended[2]
 	jobs = json.loads(listed[1])["jobs"]
 	if record.group(1) == "not stored":  # not even the end found room: then nobody is sent to look for it
@@ -82,7 +82,7 @@ def test_a_disk_that_others_fill_leaves_a_job_whose_end_is_not_recorded(run, tmp
 	assert len(said) == 1 and "not storing" in said[0] and "full" in said[0], ended[2]
 	assert re.search(r"\n  procs   1,\d\d\d started", ended[2]), ended[2]
 	assert re.search(r"\n  record  not stored: .*full\n", ended[2]), ended[2]
-	assert "proctor report" not in ended[2]
+	assert "\n  more  " not in ended[2]
 	job, = json.loads(listed[1])["jobs"]
 	assert (job["status"], job["exit_code"]) == ("lost", None)
 	assert "end not recorded" in report[1]
@@ -95,7 +95,7 @@ def test_a_disk_that_is_full_from_the_start_is_said_once(run, tmp_path, options,
 	small.mkdir()
 	ended, listed, report = on_small_disk(run, small, "echo out; exit 7", size="64k", options=options)
 	assert ended[:2] == [7, "out\n"]
-	assert "proctor report" not in ended[2] and ended[2].count("disk is full") <= 1, ended[2]
+	assert "\n  more  " not in ended[2] and ended[2].count("disk is full") <= 1, ended[2]
 	if "--summary" in options:
 		assert re.search(r"\n  record  not stored: .*full\n", ended[2]), ended[2]
 	else:
@@ -137,7 +137,7 @@ def test_a_state_directory_that_vanishes_is_made_anew(run, before, after):
 	assert len(said) in (1, 3) and all("removed" in line or "storing again" in line for line in said), done.stderr
 	job = run.job()
 	assert (job["exit_code"], job["status"]) == (5, "failed")
-	assert "proctor report %s" % job["job_id"] in done.stderr
+	assert "proctor why %s" % job["job_id"] in done.stderr
 
 
 @pytest.mark.needs_root
@@ -147,7 +147,7 @@ def test_a_state_directory_that_cannot_be_made_anew_is_said_once(as_nobody):
 	assert (done.returncode, done.stdout) == (5, "out\n"), done.stderr
 	said = warnings(done.stderr)
 	assert len(said) == 1 and "not storing" in said[0], done.stderr
-	assert re.search(r"\n  record  not stored: ", done.stderr) and "proctor report" not in done.stderr
+	assert re.search(r"\n  record  not stored: ", done.stderr) and "\n  more  " not in done.stderr
 
 
 @pytest.mark.needs_root
@@ -162,14 +162,14 @@ def test_a_state_directory_that_cannot_be_written_costs_the_record_only(as_nobod
 		assert (done.returncode, done.stdout) == (5, "out\n"), done.stderr
 		assert done.stderr.count("Permission denied") == 1 and "unrecorded" in done.stderr, done.stderr
 		assert ("  record  not stored" in done.stderr) == bool(options), done.stderr
-		assert "proctor report" not in done.stderr
+		assert "\n  more  " not in done.stderr
 
 
 @pytest.mark.parametrize("most", [0, 4096, 100 << 10])
 def test_files_that_may_not_grow_cost_the_record_only(run, most):
 	done = run("sh", "-c", "echo out; exit 5", options=["--summary"], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)))
 	assert (done.returncode, done.stdout) == (5, "out\n"), done.stderr
-	assert "  record  not stored: " in done.stderr and "proctor report" not in done.stderr, done.stderr
+	assert "  record  not stored: " in done.stderr and "\n  more  " not in done.stderr, done.stderr
 
 
 # ---- nothing to watch with ---------------------------------------------------------------------
@@ -260,7 +260,7 @@ def test_beside_a_newer_store_the_block_points_to_the_side_store_until_the_impor
 	assert ended.returncode == 3
 	side = run.proctor.state_dir / ("side-v%d" % ours)
 	assert re.search(r"\n  record  in '%s/proctor.db' until it can be imported\n" % side, ended.stderr.replace("\n          ", " ")), ended.stderr
-	more = re.search(r"\n  more    proctor (report beside --state-dir %s)\n" % side, ended.stderr)
+	more = re.search(r"\n  more    proctor (why beside --state-dir %s)\n" % side, ended.stderr)
 	assert more, ended.stderr
 	assert "beside" in run.proctor(*more.group(1).split()).stdout
 	set_schema(run, ours)

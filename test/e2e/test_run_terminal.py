@@ -152,7 +152,7 @@ def test_the_end_is_summed_up_for_who_sits_there(run, tmp_path):
 	with Terminal(run.line("sh", "-c", "echo out; exit 3", options=["--name", "told"]), run.env, cwd=tmp_path) as tty:
 		tty.expect("out\r\n")
 		tty.expect("proctor  told   FAILED .*exit 3")
-		tty.expect("proctor report told-")
+		tty.expect("proctor why told-")
 		assert tty.wait() == 3
 
 

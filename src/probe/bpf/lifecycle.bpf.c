@@ -317,6 +317,60 @@ static __always_inline __s32 signal_code(struct kernel_siginfo *info)
 	return BPF_CORE_READ(info, si_code);
 }
 
+/* Part of the ABI: where siginfo holds the address of a fault. */
+#define SIGINFO_ADDR_AT 16
+#define SIGNAL_KILL 9
+#define SIGNAL_SEGV 11
+#define SIGNAL_XCPU 24
+#define CODE_ACCERR 2 /* the page is there, and protected */
+#define LIMIT_CPU 0
+#define LIMIT_STACK 3
+#define LIMIT_NONE (~0UL)
+#define STACK_NEAR (1UL << 20) /* how far a function's frame may reach beyond the limit */
+#define STACK_ABOVE (256UL << 10) /* arguments, environment and a random gap are above its start */
+
+/* The number must be a constant: with a variable our own size of a limit would count, not the kernel's. */
+#define READ_LIMIT(task, number) BPF_CORE_READ(task, signal, rlim[number].rlim_cur)
+
+static __always_inline __u32 fault_reason(struct task_struct *task, struct kernel_siginfo *info,
+                                          __s32 code)
+{
+	__u64 top = BPF_CORE_READ(task, mm, start_stack), most = READ_LIMIT(task, LIMIT_STACK);
+	__u64 at = 0;
+
+	if (BPF_CORE_READ(task, pid) != BPF_CORE_READ(task, tgid))
+		return code == CODE_ACCERR ? LIFE_FOR_PROTECTED : LIFE_FOR_OTHERS;
+	if (bpf_probe_read_kernel(&at, sizeof at, (char *)info + SIGINFO_ADDR_AT) || at >= top)
+		return LIFE_FOR_OTHERS;
+	return top - at + STACK_ABOVE >= most && top - at <= most + STACK_NEAR ? LIFE_FOR_STACK
+	                                                                       : LIFE_FOR_OTHERS;
+}
+
+/* The kernel sends SIGKILL for other reasons, too: the limit must be one that was used up, by its count of ticks, which on
+ * a busy machine are more than the time that the process ran. */
+static __always_inline __u32 cpu_reason(struct task_struct *task)
+{
+	__u64 most = READ_LIMIT(task, LIMIT_CPU);
+	__u64 ran_ns = BPF_CORE_READ(task, signal, sum_sched_runtime) +
+	               BPF_CORE_READ(task, se.sum_exec_runtime);
+
+	return most != LIMIT_NONE && most < (1ULL << 32) && ran_ns * 2 >= most * 1000000000
+	               ? LIFE_FOR_CPU_LIMIT
+	               : LIFE_FOR_OTHERS;
+}
+
+static __always_inline __u32 signal_reason(struct task_struct *task, int number,
+                                           struct kernel_siginfo *info, __s32 code)
+{
+	if (code <= 0) /* from a process */
+		return LIFE_FOR_OTHERS;
+	if (number == SIGNAL_SEGV && (__u64)info > 2)
+		return fault_reason(task, info, code);
+	if (number == SIGNAL_KILL || number == SIGNAL_XCPU)
+		return cpu_reason(task);
+	return LIFE_FOR_OTHERS;
+}
+
 SEC("raw_tp/signal_generate")
 int on_signal(__u64 *ctx)
 {
@@ -342,6 +396,8 @@ int on_signal(__u64 *ctx)
 	r->sender_pid = task_tgid(sender);
 	r->sender_uid = BPF_CORE_READ(sender, real_cred, euid.val);
 	bpf_core_read(r->sender_comm, sizeof r->sender_comm, &sender->comm);
+	r->reason = signal_reason(task, number, info, r->code);
+	r->pad = 0;
 	record_submit(r);
 	return 0;
 }

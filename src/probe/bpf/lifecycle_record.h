@@ -73,4 +73,13 @@ struct life_signal {
 	__u32 sender_pid; /* in the reader's namespace; 0: not in it */
 	__u32 sender_uid;
 	char sender_comm[LIFE_COMM_BYTES];
+	__u32 reason; /* LIFE_FOR_…: why the kernel sent it */
+	__u32 pad;
+};
+
+enum {
+	LIFE_FOR_OTHERS,
+	LIFE_FOR_STACK,     /* the first thread touched memory just below the limit of its stack */
+	LIFE_FOR_PROTECTED, /* another thread touched a protected page, which may be that below its stack */
+	LIFE_FOR_CPU_LIMIT, /* the process used the CPU time of its RLIMIT_CPU */
 };

@@ -230,6 +230,12 @@ static bool is_from_process(int32_t code)
 	return code == SI_USER || code == SI_QUEUE || code == SI_TKILL;
 }
 
+static const char *const reasons[] = {
+	[LIFE_FOR_STACK] = EVENT_FOR_STACK,
+	[LIFE_FOR_PROTECTED] = EVENT_FOR_PROTECTED,
+	[LIFE_FOR_CPU_LIMIT] = EVENT_FOR_CPU_LIMIT,
+};
+
 static void take_signal(const struct life_signal *r, struct sample *out)
 {
 	struct event *e = add_event(out, r->number == SIGKILL ? EVENT_KILL : EVENT_SIGNAL,
@@ -238,6 +244,8 @@ static void take_signal(const struct life_signal *r, struct sample *out)
 	if (!e)
 		return;
 	e->signal = (int)r->number;
+	if (r->reason < ARRAY_LEN(reasons) && reasons[r->reason])
+		e->name = sample_add_text(out, reasons[r->reason], strlen(reasons[r->reason]));
 	if (!is_from_process(r->code))
 		return;
 	e->sender_pid = r->sender_pid ? (pid_t)r->sender_pid : -1;

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyze/verdict_facts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Errors that end programs. Others, such as ENOENT, are everyday answers. */
+static const char *const fatal_errors[] = { "ENOSPC", "EDQUOT", "EROFS", "EMFILE",
+	                                    "ENFILE", "ENOMEM", "EFBIG" };
+/* EAGAIN is fatal only where a process or thread could not be made. */
+static const char *const birth_calls[] = { "clone", "clone3", "fork", "vfork" };
+
+static bool is_listed(const char *word, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(word, list[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool is_fatal(const char *call, const char *error)
+{
+	if (strcmp(error, "EAGAIN") == 0)
+		return is_listed(call, birth_calls, ARRAY_LEN(birth_calls));
+	return is_listed(error, fatal_errors, ARRAY_LEN(fatal_errors));
+}
+
+void verdict_facts_add_process(struct verdict_facts *f, const struct process_record *p)
+{
+	struct verdict_death *d;
+
+	if (!f->first.pid)
+		f->first = p->id;
+	if (f->members.len < VERDICT_DEATHS_MAX)
+		map_put(&f->members, (uint64_t)p->id.pid, 1);
+	if (!p->signal && !(p->has_exit_code && p->exit_code))
+		return;
+	d = vec_push(&f->deaths, VERDICT_DEATHS_MAX);
+	if (!d)
+		return;
+	*d = (struct verdict_death){ .id = p->id,
+		                     .ppid = p->ppid,
+		                     .sheet = p->sheet,
+		                     .has_exit_code = p->has_exit_code,
+		                     .core_dumped = p->core_dumped,
+		                     .exit_code = p->exit_code,
+		                     .signal = p->signal,
+		                     .ended_ns = p->ended_ns };
+	snprintf(d->name, sizeof d->name, "%s", p->comm ? p->comm : "");
+}
+
+void verdict_facts_add_event(struct verdict_facts *f, const struct event_record *e)
+{
+	const uint64_t kinds = UINT64_C(1) << EVENT_SIGNAL | UINT64_C(1) << EVENT_KILL |
+	                       UINT64_C(1) << EVENT_OOM | UINT64_C(1) << EVENT_LIMIT |
+	                       UINT64_C(1) << EVENT_DISK;
+	struct verdict_sign *s;
+
+	if (!(kinds >> e->kind & 1))
+		return;
+	s = vec_push(&f->signs, VERDICT_SIGNS_MAX);
+	if (!s) { /* the last ones explain the end */
+		s = &f->signs.at[VERDICT_SIGNS_MAX - 1];
+		memmove(f->signs.at, f->signs.at + 1, (VERDICT_SIGNS_MAX - 1) * sizeof *s);
+	}
+	*s = (struct verdict_sign){ .kind = e->kind,
+		                    .at_ns = e->wall_ns,
+		                    .id = e->process,
+		                    .signal = e->signal,
+		                    .has_sender = e->has_sender,
+		                    .sender_pid = e->sender_pid,
+		                    .sender_uid = e->sender_uid,
+		                    .count = e->count };
+	snprintf(s->sender, sizeof s->sender, "%s", e->sender_comm ? e->sender_comm : "");
+	snprintf(s->name, sizeof s->name, "%s", e->name ? e->name : "");
+	snprintf(s->text, sizeof s->text, "%s", e->details ? e->details : "");
+}
+
+void verdict_facts_add_anomaly(struct verdict_facts *f, const struct anomaly_record *a)
+{
+	if (strcmp(a->kind, anomaly_kinds[ANOMALY_FD_EXHAUSTION].key) != 0)
+		return;
+	f->has_fd_anomaly = true;
+	f->fd_anomaly_ns = a->began_ns;
+	snprintf(f->fd_anomaly, sizeof f->fd_anomaly, "%s", a->description);
+}
+
+void verdict_facts_add_call(struct verdict_facts *f, const struct last_call_record *c)
+{
+	struct verdict_error *e;
+
+	f->has_calls = true;
+	if (!c->text || !c->error || !c->call || !is_fatal(c->call, c->error))
+		return;
+	e = vec_push(&f->errors, VERDICT_ERRORS_MAX);
+	if (!e)
+		return;
+	*e = (struct verdict_error){ .id = c->process, .at_ns = c->began_ns };
+	snprintf(e->error, sizeof e->error, "%s", c->error);
+	snprintf(e->call, sizeof e->call, "%s", c->call);
+	snprintf(e->text, sizeof e->text, "%s", c->text);
+}
+
+void verdict_facts_add_error(struct verdict_facts *f, const char *call, const char *error,
+                             uint64_t count)
+{
+	struct verdict_error *e;
+
+	f->has_calls = true;
+	e = is_fatal(call, error) ? vec_push(&f->errors, VERDICT_ERRORS_MAX) : NULL;
+	if (!e)
+		return;
+	*e = (struct verdict_error){ .count = count };
+	snprintf(e->error, sizeof e->error, "%s", error);
+	snprintf(e->call, sizeof e->call, "%s", call);
+}
+
+void verdict_facts_done(struct verdict_facts *f)
+{
+	vec_done(&f->deaths);
+	vec_done(&f->signs);
+	vec_done(&f->errors);
+	map_done(&f->members);
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* verdict_rules.h - judges why a job ended as it did. A pure function of the facts; docs/verdicts.md describes the
+ * rules. No verdict without evidence: UNKNOWN is better than wrong. A new cause is a row in model/verdict.h and a rule
+ * in the table of verdict_rules.c. */
+#pragma once
+
+#include "analyze/verdict_facts.h"
+
+/* Of a job that ended or was lost. */
+void verdict_judge(const struct job *job, const struct verdict_facts *f, struct verdict *ret);

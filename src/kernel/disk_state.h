@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* disk_state.h - whether file systems have room left: asked in a thread of its own, because the answer of a dead server
+ * never comes. */
+#pragma once
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DISK_PLACES_MAX 6
+
+struct disk_place {
+	char path[PATH_MAX]; /* asked for by name; "": by the descriptor */
+	int fd;
+	/* What was found. */
+	bool is_known, is_read_only;
+	uint64_t free_bytes;  /* for the caller: what is reserved for root counts only for root */
+	uint64_t free_inodes; /* UINT64_MAX: the file system does not count them */
+	uint64_t total_inodes;
+};
+
+/* Fills in what is found within that time; of two places on one file system only the first. */
+void disk_state_read(struct disk_place *places, unsigned n, uint64_t patience_ns);

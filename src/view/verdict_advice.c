@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/verdict_advice.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "view/format.h"
+
+#define RUN "proctor run "
+#define AND_COMMAND " -- COMMAND"
+#define MIB (UINT64_C(1) << 20)
+#define GIB (UINT64_C(1) << 30)
+
+struct list {
+	struct advice *at;
+	size_t n;
+};
+
+static void add(struct list *to, const char *command, const char *fmt, ...) printf_like(3, 4);
+static void add(struct list *to, const char *command, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (to->n == ADVICE_MAX)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(to->at[to->n].text, sizeof to->at->text, fmt, ap);
+	va_end(ap);
+	snprintf(to->at[to->n++].command, sizeof to->at->command, "%s", command ? command : "");
+}
+
+/* As --mem and schedulers take it: in whole GiB, or MiB where that is too coarse. */
+static void put_size(char *to, size_t size, uint64_t bytes)
+{
+	if (bytes >= 4 * GIB)
+		snprintf(to, size, "%lluG", (unsigned long long)((bytes + GIB - 1) / GIB));
+	else
+		snprintf(to, size, "%lluM",
+		         (unsigned long long)((bytes + 64 * MIB - 1) / (64 * MIB) * 64));
+}
+
+static uint64_t more_memory(uint64_t limit)
+{
+	return limit + limit / 2;
+}
+
+static void advise_own_limit(const struct job *job, struct list *to)
+{
+	char size[32], command[160];
+
+	put_size(size, sizeof size, more_memory(job->limit[JOB_LIMIT_MEM]));
+	snprintf(command, sizeof command, RUN "--mem %s" AND_COMMAND, size);
+	add(to, command, "raise the limit: it needed more than %s",
+	    format_bytes(job->limit[JOB_LIMIT_MEM]).at);
+}
+
+static void advise_outer_limit(const struct job *job, struct list *to)
+{
+	uint64_t limit = job->cause.oom_limit_bytes ? job->cause.oom_limit_bytes
+	                                            : job->allowed.memory_bytes;
+	char size[32], command[160];
+
+	if (!limit) {
+		add(to, NULL, "ask for more memory where the job is started");
+		return;
+	}
+	put_size(size, sizeof size, more_memory(limit));
+	snprintf(command, sizeof command,
+	         strstr(job->cause.oom_group, "slurm") ? "sbatch --mem=%s"
+	                                               : "systemd-run -p MemoryMax=%s",
+	         size);
+	add(to, command, "ask for more than %s where the job is started", format_bytes(limit).at);
+}
+
+static void advise_time(const struct job *job, struct list *to)
+{
+	char command[160];
+
+	snprintf(command, sizeof command, RUN "--time %llus" AND_COMMAND,
+	         (unsigned long long)(2 * job->limit[JOB_LIMIT_TIME] / NS_PER_S));
+	add(to, job->limit[JOB_LIMIT_TIME] ? command : NULL, "allow it more time");
+}
+
+static const char *find_place(const struct verdict *v)
+{
+	for (size_t i = 0; i < v->n_evidence; i++)
+		if ((v->evidence[i].kind == EVIDENCE_DISK ||
+		     v->evidence[i].kind == EVIDENCE_READ_ONLY) &&
+		    v->evidence[i].text[0] == '/')
+			return v->evidence[i].text;
+	return ".";
+}
+
+static void advise_disk(const struct verdict *v, const char *tool, const char *text,
+                        struct list *to)
+{
+	char command[160];
+
+	snprintf(command, sizeof command, "%s %.120s", tool, find_place(v));
+	add(to, command, "%s", text);
+}
+
+static void advise_pids(const struct job *job, struct list *to)
+{
+	uint64_t most = MAX(job->limit[JOB_LIMIT_PIDS], job->limit[JOB_LIMIT_USER_PIDS]);
+	char command[160];
+
+	snprintf(command, sizeof command, RUN "--pids %llu" AND_COMMAND,
+	         (unsigned long long)most * 2);
+	if (most)
+		add(to, command, "allow it more than %s tasks", format_count(most).at);
+	else
+		add(to, "ulimit -u", "see how many processes the user may have");
+}
+
+static void advise_unknown(const struct job *job, struct list *to)
+{
+	if (job->signal && !strstr(job->tier, "BPF"))
+		add(to, "proctor doctor",
+		    "who sent the signal can be recorded with CAP_BPF and CAP_PERFMON, or by a daemon that runs as root");
+	else
+		add(to, RUN "--flight-recorder" AND_COMMAND,
+		    "record the last system calls of what fails");
+}
+
+/* Those that need no figures. */
+static const struct {
+	const char *text, *command;
+} fixed[VERDICT_CODE_COUNT] = {
+	[VERDICT_EXIT_NONZERO] = { "its own messages say more; keep them, and the last system calls",
+	                           RUN "--out DIR --capture --flight-recorder" AND_COMMAND },
+	[VERDICT_NOT_FOUND] = { "check the name and PATH", "command -v NAME" },
+	[VERDICT_NOT_EXECUTABLE] = { "make it executable, or run it by its interpreter",
+	                             "chmod +x FILE" },
+	[VERDICT_SEGFAULT] = { "keep a core dump, which shows where; or see what it did last",
+	                       RUN "--flight-recorder" AND_COMMAND },
+	[VERDICT_ABORT] = { "the program found an error and ended itself: see its own messages",
+	                    RUN "--out DIR --capture" AND_COMMAND },
+	[VERDICT_BUS_ERROR] = { "a mapped file was cut off, or its disk is full or broken",
+	                        "df -h" },
+	[VERDICT_ILLEGAL_INSTRUCTION] = { "it may be built for another CPU", "lscpu" },
+	[VERDICT_ARITHMETIC_ERROR] = { "most often a division by zero; a core dump shows where",
+	                               "ulimit -c unlimited" },
+	[VERDICT_STACK_OVERFLOW] = { "look for recursion without end, or allow a larger stack",
+	                             "ulimit -s unlimited" },
+	[VERDICT_OOM_MACHINE] = { "run fewer jobs at a time, or start this one when there is room",
+	                          RUN "--wait-for-room" AND_COMMAND },
+	[VERDICT_OOM_DAEMON] = { "run fewer jobs at a time, or start this one when there is room",
+	                         RUN "--wait-for-room" AND_COMMAND },
+	[VERDICT_KILLED_BY_PROCESS] = { "ask for the reason where the signal came from", NULL },
+	[VERDICT_TIMEOUT_COMMAND] = { "give timeout a longer time", NULL },
+	[VERDICT_TERMINAL_HANGUP] = { "start it so that it survives the end of the session",
+	                              "nohup " RUN "-- COMMAND &" },
+	[VERDICT_BROKEN_PIPE] = { "the program that read its output ended first: see why that did",
+	                          NULL },
+	[VERDICT_RLIMIT_CPU] = { "raise or remove the limit of CPU time", "ulimit -t unlimited" },
+	[VERDICT_RLIMIT_FSIZE] = { "raise or remove the limit of file sizes",
+	                           "ulimit -f unlimited" },
+	[VERDICT_RLIMIT_AS] = { "raise or remove the limit of address space",
+	                        "ulimit -v unlimited" },
+	[VERDICT_FDS_EXHAUSTED] = { "raise the limit of open files, or find out which are not closed",
+	                            "ulimit -n 65536" },
+	[VERDICT_GPU_OOM] = { "use a smaller batch, or a GPU with more memory", NULL },
+	[VERDICT_GPU_FAULT] = { "see what the driver logged", "dmesg | grep -i xid" },
+	[VERDICT_RECORDER_LOST] = { "what ended the recorder may have ended the job: see the system log",
+	                            "journalctl -e" },
+	[VERDICT_MACHINE_LOST] = { "see the last messages before it went down",
+	                           "journalctl -b -1 -e" },
+};
+
+size_t verdict_advice(const struct job *job, const struct verdict *v,
+                      struct advice ret[static ADVICE_MAX])
+{
+	struct list to = { ret, 0 };
+
+	if (fixed[v->code].text)
+		add(&to, fixed[v->code].command, "%s", fixed[v->code].text);
+	else if (v->code == VERDICT_OOM_OWN_LIMIT)
+		advise_own_limit(job, &to);
+	else if (v->code == VERDICT_OOM_OUTER_LIMIT)
+		advise_outer_limit(job, &to);
+	else if (v->code == VERDICT_TIME_LIMIT)
+		advise_time(job, &to);
+	else if (v->code == VERDICT_PIDS_EXHAUSTED)
+		advise_pids(job, &to);
+	else if (v->code == VERDICT_DISK_FULL)
+		advise_disk(v, "df -h", "make room, or write to another disk", &to);
+	else if (v->code == VERDICT_INODES_FULL)
+		advise_disk(v, "df -i", "delete some of the many small files there", &to);
+	else if (v->code == VERDICT_READ_ONLY_FS)
+		advise_disk(v, "findmnt -T", "write elsewhere, or see why it is read-only", &to);
+	else if (v->code == VERDICT_UNKNOWN)
+		advise_unknown(job, &to);
+	return to.n;
+}

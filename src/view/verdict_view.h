@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* verdict_view.h - why a job ended as it did: a page for people, a document for programs, and one line. */
+#pragma once
+
+#include "base/json.h"
+#include "report/job_report.h"
+#include "view/canvas.h"
+
+struct verdict_page {
+	const struct report *report;
+	const struct verdict *verdict;
+};
+
+void verdict_view(const struct verdict_page *page, struct canvas *to);
+void verdict_json(const struct verdict_page *page, struct json *j);
+/* What follows "FAILED:": how it ended and, if that does not show it, the cause. */
+void verdict_line(const struct job *job, const struct verdict *v, struct buf *to);

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyze/verdict_rules.h"
+
+#include <signal.h>
+
+#include "check.h"
+
+#define AT(s) ((uint64_t)(1000 + (s)) * NS_PER_S)
+
+/* A job whose command, pid 10, ended with this status after ten seconds. */
+static struct job failed_job(int exit_code, int signal)
+{
+	struct job job = { .id = "j",
+		           .status = JOB_FAILED,
+		           .has_exit_code = !signal,
+		           .exit_code = exit_code,
+		           .signal = signal,
+		           .started_ns = AT(0),
+		           .ended_ns = AT(10) };
+
+	job.figures[JOB_FIGURE_PROCESSES] = (struct figure){ 1, QUALITY_EXACT };
+	return job;
+}
+
+static void add_process(struct verdict_facts *f, pid_t pid, pid_t parent, const char *name,
+                        int exit_code, int signal, double ended_s)
+{
+	const struct process_record p = { .id = { .pid = pid, .start_ticks = 1 },
+		                          .ppid = parent,
+		                          .comm = name,
+		                          .has_exit_code = !signal,
+		                          .exit_code = exit_code,
+		                          .signal = signal,
+		                          .ended_ns = AT(0) + (uint64_t)(ended_s * 1e9) };
+
+	verdict_facts_add_process(f, &p);
+}
+
+static void add_signal(struct verdict_facts *f, pid_t pid, int signal, pid_t from,
+                       const char *sender, double at_s)
+{
+	const struct event_record e = { .kind = signal == SIGKILL ? EVENT_KILL : EVENT_SIGNAL,
+		                        .process = { .pid = pid, .start_ticks = 1 },
+		                        .signal = signal,
+		                        .has_sender = true,
+		                        .sender_pid = from,
+		                        .sender_comm = sender,
+		                        .wall_ns = AT(0) + (uint64_t)(at_s * 1e9) };
+
+	verdict_facts_add_event(f, &e);
+}
+
+static void assert_verdict(const struct job *job, struct verdict_facts *f, enum verdict_code code,
+                           enum verdict_confidence confidence, pid_t culprit)
+{
+	struct verdict v;
+
+	verdict_judge(job, f, &v);
+	assert_string_equal(verdict_code_name(v.code), verdict_code_name(code));
+	assert_string_equal(verdict_confidence_name(v.confidence),
+	                    verdict_confidence_name(confidence));
+	assert_int_equal(v.culprit.process.pid, culprit);
+	verdict_facts_done(f);
+}
+
+static void test_verdict__follows_failures_to_the_process_that_failed_first(void **state)
+{
+	const struct job job = failed_job(2, 0);
+	struct verdict_facts f = { 0 };
+
+	(void)state;
+	add_process(&f, 10, 1, "make", 2, 0, 10);
+	add_process(&f, 11, 10, "sh", 139, 0, 9.9);
+	add_process(&f, 12, 11, "cc1", 0, SIGSEGV, 9.8);
+	assert_verdict(&job, &f, VERDICT_SEGFAULT, CONFIDENCE_MEDIUM, 12);
+}
+
+static void test_verdict__takes_no_child_that_failed_long_before(void **state)
+{
+	const struct job job = failed_job(1, 0);
+	struct verdict_facts f = { 0 };
+
+	(void)state;
+	add_process(&f, 10, 1, "pytest", 1, 0, 10);
+	add_process(&f, 11, 10, "grep", 2, 0, 3);
+	assert_verdict(&job, &f, VERDICT_EXIT_NONZERO, CONFIDENCE_MEDIUM, 10);
+}
+
+static void test_verdict__takes_no_status_that_the_parent_did_not_pass_on(void **state)
+{
+	const struct job job = failed_job(3, 0);
+	struct verdict_facts f = { 0 };
+
+	(void)state;
+	add_process(&f, 10, 1, "sh", 3, 0, 10);
+	add_process(&f, 11, 10, "false", 1, 0, 9.99);
+	assert_verdict(&job, &f, VERDICT_EXIT_NONZERO, CONFIDENCE_MEDIUM, 10);
+}
+
+static void test_verdict__ignores_what_the_job_ended_itself(void **state)
+{
+	const struct job job = failed_job(2, 0);
+	struct verdict_facts f = { 0 };
+
+	(void)state;
+	add_process(&f, 10, 1, "make", 2, 0, 10);
+	add_process(&f, 11, 10, "cc", 1, 0, 9.5);
+	add_process(&f, 12, 10, "cc", 0, SIGTERM, 9.8);
+	add_signal(&f, 12, SIGTERM, 10, "make", 9.7);
+	assert_verdict(&job, &f, VERDICT_EXIT_NONZERO, CONFIDENCE_MEDIUM, 11);
+}
+
+static void test_verdict__is_out_of_memory_by_whose_limit_it_was(void **state)
+{
+	static const struct {
+		unsigned limits_hit;
+		uint64_t limit;
+		const char *group, *source;
+		enum cause_proof proof;
+		enum verdict_code code;
+		enum verdict_confidence confidence;
+	} rows[] = {
+		{ 1u << JOB_LIMIT_MEM, 0, "", ALLOWANCE_OWN, CAUSE_PROOF_PROVEN,
+		  VERDICT_OOM_OWN_LIMIT, CONFIDENCE_HIGH },
+		{ 0, 500 << 20, "/slurm/job_77", "/slurm/job_77", CAUSE_PROOF_PROVEN,
+		  VERDICT_OOM_OUTER_LIMIT, CONFIDENCE_HIGH },
+		{ 0, 500 << 20, "/slurm/job_77", "/slurm/job_77", CAUSE_PROOF_LIKELY,
+		  VERDICT_OOM_OUTER_LIMIT, CONFIDENCE_MEDIUM },
+		{ 0, 0, "", ALLOWANCE_MACHINE, CAUSE_PROOF_PROVEN, VERDICT_OOM_MACHINE,
+		  CONFIDENCE_HIGH },
+		{ 0, 0, "", ALLOWANCE_MACHINE, CAUSE_PROOF_LIKELY, VERDICT_OOM_MACHINE,
+		  CONFIDENCE_MEDIUM },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct job job = failed_job(1, 0);
+		struct verdict_facts f = { 0 };
+
+		job.limits_hit = rows[i].limits_hit;
+		job.limit[JOB_LIMIT_MEM] = rows[i].limits_hit ? 100 << 20 : 0;
+		job.cause.oom = rows[i].proof;
+		job.cause.oom_source = CAUSE_SOURCE_CGROUP;
+		job.cause.oom_limit_bytes = rows[i].limit;
+		snprintf(job.cause.oom_group, sizeof job.cause.oom_group, "%s", rows[i].group);
+		snprintf(job.allowed.memory_source, sizeof job.allowed.memory_source, "%s",
+		         rows[i].source);
+		add_process(&f, 10, 1, "sh", 1, 0, 10);
+		add_process(&f, 11, 10, "worker", 0, SIGKILL, 9.9);
+		assert_verdict(&job, &f, rows[i].code, rows[i].confidence, 11);
+	}
+}
+
+static void test_verdict__takes_calls_that_failed_as_proof_and_state_as_a_hint(void **state)
+{
+	const struct last_call_record call = { .process = { .pid = 10, .start_ticks = 1 },
+		                               .call = "write",
+		                               .error = "ENOSPC",
+		                               .text = "write(3, ..., 65536) = -1 ENOSPC",
+		                               .began_ns = AT(9) };
+	const struct event_record disk = {
+		.kind = EVENT_DISK, .name = EVENT_DISK_FULL, .details = "/data", .wall_ns = AT(10)
+	};
+	const struct job job = failed_job(1, 0);
+	struct verdict_facts f = { 0 }, g = { 0 };
+
+	(void)state;
+	add_process(&f, 10, 1, "dd", 1, 0, 10);
+	verdict_facts_add_event(&f, &disk);
+	assert_verdict(&job, &f, VERDICT_DISK_FULL, CONFIDENCE_MEDIUM, 10);
+	add_process(&g, 10, 1, "dd", 1, 0, 10);
+	verdict_facts_add_call(&g, &call);
+	assert_verdict(&job, &g, VERDICT_DISK_FULL, CONFIDENCE_HIGH, 10);
+}
+
+static void test_verdict__ignores_everyday_errors_and_those_of_others(void **state)
+{
+	struct last_call_record call = { .process = { .pid = 10, .start_ticks = 1 },
+		                         .call = "openat",
+		                         .error = "ENOENT",
+		                         .text = "openat(...)" };
+	const struct job job = failed_job(1, 0);
+	struct verdict_facts f = { 0 };
+
+	(void)state;
+	add_process(&f, 10, 1, "dd", 1, 0, 10);
+	verdict_facts_add_call(&f, &call);
+	call.error = "EAGAIN"; /* of a socket, say */
+	call.call = "recvfrom";
+	verdict_facts_add_call(&f, &call);
+	call.error = "EMFILE";
+	call.process.pid = 99;
+	verdict_facts_add_call(&f, &call);
+	assert_verdict(&job, &f, VERDICT_EXIT_NONZERO, CONFIDENCE_HIGH, 10);
+}
+
+static void test_verdict__is_unknown_without_evidence(void **state)
+{
+	const struct job job = failed_job(0, SIGKILL);
+	struct verdict_facts f = { 0 };
+
+	(void)state;
+	add_process(&f, 10, 1, "sleep", 0, SIGKILL, 10);
+	assert_verdict(&job, &f, VERDICT_UNKNOWN, CONFIDENCE_LOW, 10);
+}
+
+static void test_verdict__knows_a_machine_that_went_down_by_its_boot(void **state)
+{
+	struct job job = { .id = "j", .status = JOB_LOST, .ended_ns = AT(10) };
+	struct verdict_facts f = { .is_other_boot = true, .booted_ns = AT(60) };
+
+	(void)state;
+	assert_verdict(&job, &f, VERDICT_MACHINE_LOST, CONFIDENCE_HIGH, 0);
+	f = (struct verdict_facts){ .is_other_boot = true, .booted_ns = AT(86400) };
+	assert_verdict(&job, &f, VERDICT_MACHINE_LOST, CONFIDENCE_MEDIUM, 0);
+	f = (struct verdict_facts){ 0 };
+	assert_verdict(&job, &f, VERDICT_RECORDER_LOST, CONFIDENCE_HIGH, 0);
+}
+
+static void test_verdict__holds_its_ceilings_for_any_number_of_records(void **state)
+{
+	const struct job job = failed_job(2, 0);
+	struct verdict_facts f = { 0 };
+
+	(void)state;
+	add_process(&f, 10, 1, "make", 2, 0, 10);
+	for (pid_t pid = 11; pid < VERDICT_DEATHS_MAX + 100; pid++)
+		add_process(&f, pid, 10, "test", 1, 0, 1);
+	for (int i = 0; i < VERDICT_SIGNS_MAX + 100; i++)
+		add_signal(&f, 11, SIGTERM, 10, "make", 1);
+	add_signal(&f, 10, SIGTERM, 500000, "kill", 9.9);
+	assert_int_equal(f.deaths.len, VERDICT_DEATHS_MAX);
+	assert_int_equal(f.signs.len, VERDICT_SIGNS_MAX);
+	assert_verdict(&job, &f, VERDICT_KILLED_BY_PROCESS, CONFIDENCE_MEDIUM, 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_verdict__follows_failures_to_the_process_that_failed_first),
+		cmocka_unit_test(test_verdict__takes_no_child_that_failed_long_before),
+		cmocka_unit_test(test_verdict__takes_no_status_that_the_parent_did_not_pass_on),
+		cmocka_unit_test(test_verdict__ignores_what_the_job_ended_itself),
+		cmocka_unit_test(test_verdict__is_out_of_memory_by_whose_limit_it_was),
+		cmocka_unit_test(
+			test_verdict__takes_calls_that_failed_as_proof_and_state_as_a_hint),
+		cmocka_unit_test(test_verdict__ignores_everyday_errors_and_those_of_others),
+		cmocka_unit_test(test_verdict__is_unknown_without_evidence),
+		cmocka_unit_test(test_verdict__knows_a_machine_that_went_down_by_its_boot),
+		cmocka_unit_test(test_verdict__holds_its_ceilings_for_any_number_of_records),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
