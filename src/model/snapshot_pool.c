@@ -10,12 +10,15 @@
 
 /* One is the latest, one is built, one is stored. */
 #define SPARES_MAX 3
+/* A recorder that fell behind needed one more: it is freed when it was left over that often in a row. */
+#define SURPLUS_TAKES 16
 
 struct snapshot_pool {
 	pthread_mutex_t lock;
 	struct pooled *spare[SPARES_MAX];
 	size_t spare_len;
-	size_t holders; /* the owner, and each snapshot that is out */
+	unsigned surplus_takes; /* in a row that left a spare over */
+	size_t holders;         /* the owner, and each snapshot that is out */
 };
 
 struct pooled {
@@ -68,17 +71,30 @@ void snapshot_pool_free(struct snapshot_pool *pool)
 	drop_holder(pool);
 }
 
+/* With the lock held: one that is to be freed, or NULL. */
+static struct pooled *take_surplus(struct snapshot_pool *pool)
+{
+	pool->surplus_takes = pool->spare_len ? pool->surplus_takes + 1 : 0;
+	if (pool->surplus_takes < SURPLUS_TAKES)
+		return NULL;
+	pool->surplus_takes = 0;
+	return pool->spare[--pool->spare_len];
+}
+
 struct snapshot *snapshot_pool_take(struct snapshot_pool *pool)
 {
-	struct pooled *p = NULL;
+	struct pooled *p = NULL, *surplus;
 
 	pthread_mutex_lock(&pool->lock);
 	if (pool->spare_len) { /* in turn, so that each returns the memory that a burst needed */
 		p = pool->spare[0];
 		memmove(pool->spare, pool->spare + 1, --pool->spare_len * sizeof(struct pooled *));
 	}
+	surplus = take_surplus(pool);
 	pool->holders++;
 	pthread_mutex_unlock(&pool->lock);
+	if (surplus)
+		free_pooled(surplus);
 	if (!p) {
 		p = xcalloc(1, sizeof *p);
 		p->json = snapshot_json_cache_new();

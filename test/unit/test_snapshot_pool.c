@@ -24,6 +24,25 @@ static void test_snapshot_pool__uses_memory_again_after_the_last_release(void **
 	snapshot_pool_free(pool);
 }
 
+static void test_snapshot_pool__frees_what_only_a_recorder_that_fell_behind_needed(void **state)
+{
+	struct snapshot_pool *pool = snapshot_pool_new();
+	struct snapshot *built[3], *one;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(built); i++)
+		built[i] = snapshot_pool_take(pool);
+	for (size_t i = 0; i < ARRAY_LEN(built); i++)
+		snapshot_unref(snapshot_freeze(built[i]));
+	for (size_t i = 0; i < 100; i++)
+		snapshot_unref(snapshot_freeze(snapshot_pool_take(pool)));
+	one = snapshot_pool_take(pool);
+	snapshot_unref(snapshot_freeze(one));
+	assert_ptr_equal(snapshot_pool_take(pool), one); /* in turn: there is no other */
+	snapshot_unref(snapshot_freeze(one));
+	snapshot_pool_free(pool);
+}
+
 static void test_snapshot_pool__a_held_snapshot_outlives_the_pool_s_owner(void **state)
 {
 	struct snapshot_pool *pool = snapshot_pool_new();
@@ -73,5 +92,6 @@ static void test_snapshot_pool__references_are_counted_across_threads(void **sta
 }
 
 RUN_TESTS(TEST(test_snapshot_pool__uses_memory_again_after_the_last_release),
+          TEST(test_snapshot_pool__frees_what_only_a_recorder_that_fell_behind_needed),
           TEST(test_snapshot_pool__a_held_snapshot_outlives_the_pool_s_owner),
           TEST(test_snapshot_pool__references_are_counted_across_threads))
