@@ -44,8 +44,11 @@ static int tasks_open(struct look *l, struct err *err)
 /* Into two samples in turn, as the engine does. */
 static int tasks_read(struct look *l, struct err *err)
 {
+	struct sample *last = l->sample;
+
 	l->sample = l->sample == l->samples ? &l->samples[1] : l->samples;
 	sample_reset(l->sample);
+	l->sample->last = last;
 	int r = probe_tasks_bpf.read(l->tasks, l->sample, err);
 	l->procs = l->sample->procs.len;
 	return r;

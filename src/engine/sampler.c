@@ -382,6 +382,7 @@ void sampler_read(struct sampler *s, unsigned want)
 
 	stamp(cur);
 	cur->want = want;
+	cur->last = s->prev;
 	for (size_t i = 0; i < s->slot_count; i++) {
 		choose_tier(s, &s->slots[i]);
 		if (!s->slots[i].is_open)
@@ -389,6 +390,7 @@ void sampler_read(struct sampler *s, unsigned want)
 		read_slot(s, &s->slots[i]);
 	}
 	report_hangs(s);
+	cur->last = NULL;
 	/* What was lost may have happened after this sample was read, so one loss makes two
 	 * ticks incomplete. */
 	cur->events_complete = s->nothing_lost && !s->lost_before;

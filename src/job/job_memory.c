@@ -31,13 +31,13 @@ void job_memory_add(struct job_memory *m, const struct proc_sample *p)
 		.anon_bytes = p->anon_bytes,
 		.faults = readings_or(&p->r, PROC_MINOR_FAULTS, 0),
 		.mapped_bytes = rss_bytes - MIN(rss_bytes, p->anon_bytes),
-		.shmem_bytes = p->pss_shmem_bytes,
-		.has_pss = p->pss_anon_bytes || p->pss_shmem_bytes,
-		.pss_is_fresh = p->pss_is_fresh,
-		.knows_shared = p->knows_shared_anon,
-		.read_anon_bytes = p->read_anon_bytes,
-		.pss_anon_bytes = p->pss_anon_bytes,
-		.read_shared_bytes = p->shared_anon_bytes,
+		.shmem_bytes = p->pss.shmem_bytes,
+		.has_pss = p->pss.anon_bytes || p->pss.shmem_bytes,
+		.pss_is_fresh = p->pss.is_fresh,
+		.knows_shared = p->pss.knows_shared_anon,
+		.read_anon_bytes = p->pss.whole_anon_bytes,
+		.pss_anon_bytes = p->pss.anon_bytes,
+		.read_shared_bytes = p->pss.shared_anon_bytes,
 	};
 }
 

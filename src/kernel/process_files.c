@@ -137,9 +137,9 @@ uint64_t process_files_parse_anon(struct scan statm, uint64_t page_bytes)
 
 /* Pss_Anon:           112 kB
  * Anonymous pages are dirty: if no others are, Shared_Dirty counts the shared ones. */
-struct process_files_pss process_files_parse_pss(struct scan rollup)
+struct proc_pss process_files_parse_pss(struct scan rollup)
 {
-	struct process_files_pss pss = { 0 };
+	struct proc_pss pss = { 0 };
 	uint64_t shared_dirty = 0, private_dirty = 0, v;
 	const struct {
 		const char *name;

@@ -5,8 +5,7 @@
 #pragma once
 
 #include "base/scan.h"
-#include "model/metric.h"
-#include "model/process.h"
+#include "model/sample.h"
 
 /* X(id, name, bytes that are read at most). The order is that of reading. */
 #define PROCESS_FILES(X)                                                                           \
@@ -48,12 +47,6 @@ bool process_files_parse_statm(struct scan text, uint64_t page_bytes, struct pro
 /* Of statm too: the anonymous part of the resident memory. */
 uint64_t process_files_parse_anon(struct scan statm, uint64_t page_bytes);
 /* Of smaps_rollup. */
-struct process_files_pss {
-	uint64_t anon_bytes, shmem_bytes; /* each page divided by its users; 0 before Linux 5.9 */
-	uint64_t whole_anon_bytes;        /* undivided */
-	bool knows_shared_anon;     /* not if it has changed pages of files or shared memory, too */
-	uint64_t shared_anon_bytes; /* of whole_anon_bytes, that others use, too */
-};
-struct process_files_pss process_files_parse_pss(struct scan rollup);
+struct proc_pss process_files_parse_pss(struct scan rollup);
 /* status, limits, io or smaps_rollup. The limit of open files is the soft one; false: unlimited. */
 bool process_files_parse(enum process_file file, struct scan text, struct proc_readings *ret);

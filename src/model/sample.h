@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sample.h - what the kernel reported at one tick: raw counters, each present or absent, and the events
  * since the last one. Only probes write it. It owns all it holds; nothing in it points
- * elsewhere. */
+ * elsewhere, but for `last`. */
 #pragma once
 
 #include "base/buf.h"
@@ -19,6 +19,15 @@
 #define FLIGHT_PIECES_MAX ((size_t)1 << 15)
 #define FLIGHT_SAMPLE_CALLS_MAX ((size_t)1 << 17)
 
+/* What smaps_rollup shows of a process, by kind. */
+struct proc_pss {
+	uint64_t anon_bytes, shmem_bytes; /* each page divided by its users; 0 before Linux 5.9 */
+	uint64_t whole_anon_bytes;        /* undivided */
+	uint64_t shared_anon_bytes;       /* of whole_anon_bytes, that others use, too */
+	bool knows_shared_anon; /* not if it has changed pages of files or shared memory, too */
+	bool is_fresh;          /* read at this tick */
+};
+
 struct proc_sample {
 	struct proc_id id;
 	pid_t ppid;
@@ -32,12 +41,7 @@ struct proc_sample {
 	uint64_t exec_id;
 	uint64_t waited_cpu_ns; /* of the children that it waited for; 0: none, or not known */
 	uint64_t anon_bytes;    /* the anonymous part of PROC_RSS; 0: none, or not known */
-	/* From smaps_rollup, kept until its next turn: shared pages divided by their users. */
-	uint64_t pss_anon_bytes, pss_shmem_bytes;
-	uint64_t read_anon_bytes; /* … and its anonymous memory, undivided, */
-	bool knows_shared_anon;
-	uint64_t shared_anon_bytes; /* … and what part of it others use, too */
-	bool pss_is_fresh;          /* read at this tick */
+	struct proc_pss pss;    /* kept until its next turn */
 };
 
 /* The details that the engine asks for; the overhead budget leaves some out. */
@@ -72,6 +76,7 @@ struct sample {
 	unsigned want;
 	bool focus_only; /* no process outside the focus need be read */
 	pid_t tree; /* with it: also the descendants of this process; 0: the focus is complete */
+	const struct sample *last; /* the one before, while the probes are read; NULL: none */
 
 	/* Filled by probes. */
 	char boot_id[37];

@@ -30,7 +30,7 @@
 struct live {
 	const struct probe_ops *ops;
 	void *self;
-	struct sample out;
+	struct sample out, last;
 	int root_fd;
 	struct process_reader *reader;
 };
@@ -61,9 +61,22 @@ static inline void live_close(struct live *live)
 {
 	live->ops->close(live->self);
 	sample_done(&live->out);
+	sample_done(&live->last);
 	process_reader_free(live->reader);
 	close(live->root_fd);
 	free(live);
+}
+
+/* As the sampler does between two ticks. */
+static inline void live_turn(struct live *live)
+{
+	struct sample oldest = live->last;
+
+	live->last = live->out;
+	live->out = oldest;
+	sample_reset(&live->out);
+	live->out.want = WANT_ALL;
+	live->out.last = &live->last;
 }
 
 static inline void live_read(struct live *live)

@@ -259,9 +259,8 @@ static int pair_close(void **state)
 
 static void look(struct pair *pair)
 {
-	sample_reset(&pair->bpf->out);
-	sample_reset(&pair->proc->out);
-	pair->bpf->out.want = pair->proc->out.want = WANT_ALL;
+	live_turn(pair->bpf);
+	live_turn(pair->proc);
 	live_read(pair->bpf);
 	live_read(pair->proc);
 }
@@ -382,7 +381,7 @@ static void test_tasks_bpf__shows_every_process_of_the_machine(void **state)
 	struct live *later = live_open(&probe_tasks_proc);
 	size_t compared = 0;
 
-	sample_reset(&pair->bpf->out);
+	live_turn(pair->bpf);
 	live_read(pair->proc);
 	live_read(pair->bpf);
 	live_read(later);
@@ -450,7 +449,7 @@ static void test_tasks_bpf__counters_grow_evenly_while_threads_end(void **state)
 		uint64_t was = at, cpu_ns;
 
 		usleep(1000);
-		sample_reset(&pair->bpf->out);
+		live_turn(pair->bpf);
 		at = clock_mono_ns();
 		live_read(pair->bpf);
 		cpu_ns = of(pair->bpf, pid)->r.value[PROC_CPU_TIME];

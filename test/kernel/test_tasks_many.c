@@ -16,7 +16,7 @@ static size_t count_seen(struct live *live, const pid_t *pids)
 {
 	size_t seen = 0;
 
-	sample_reset(&live->out);
+	live_turn(live);
 	live_read(live);
 	for (size_t i = 0; i < MANY; i++)
 		seen += sample_find_proc(&live->out, pids[i]) != NULL;

@@ -189,7 +189,7 @@ static int probe_close(void **state)
 
 static const struct proc_sample *look(struct live *live, pid_t pid)
 {
-	sample_reset(&live->out);
+	live_turn(live);
 	live_read(live);
 	assert_true(live->out.procs_complete);
 	return sample_find_proc(&live->out, pid);

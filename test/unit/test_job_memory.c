@@ -25,12 +25,12 @@ static void add(struct job_memory *m, struct process p)
 		.ppid = p.ppid,
 		.exec_id = p.exec_id,
 		.anon_bytes = p.anon_mib * MIB,
-		.pss_anon_bytes = p.pss_anon_mib * MIB,
-		.pss_shmem_bytes = p.pss_shmem_mib * MIB,
-		.read_anon_bytes = (p.read_anon_mib ? p.read_anon_mib : p.anon_mib) * MIB,
-		.pss_is_fresh = p.pss_anon_mib > 0,
-		.knows_shared_anon = p.shared_mib > 0,
-		.shared_anon_bytes = p.shared_mib * MIB,
+		.pss = { .anon_bytes = p.pss_anon_mib * MIB,
+		         .shmem_bytes = p.pss_shmem_mib * MIB,
+		         .whole_anon_bytes = (p.read_anon_mib ? p.read_anon_mib : p.anon_mib) * MIB,
+		         .shared_anon_bytes = p.shared_mib * MIB,
+		         .knows_shared_anon = p.shared_mib > 0,
+		         .is_fresh = p.pss_anon_mib > 0 },
 	};
 
 	readings_set(&s.r, PROC_RSS, (p.anon_mib + p.mapped_mib) * MIB);

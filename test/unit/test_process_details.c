@@ -29,7 +29,7 @@ static void test_process_files_parse_rollup__adds_what_is_private(void **state)
 static void test_process_files_parse_pss__knows_what_is_shared_if_only_anonymous_pages_are_dirty(
 	void **state)
 {
-	struct process_files_pss pss = process_files_parse_pss(scan_str(
+	struct proc_pss pss = process_files_parse_pss(scan_str(
 		"Rss:              358144 kB\nPss_Anon:         104363 kB\nPss_Shmem:             0 kB\n"
 		"Shared_Dirty:     313452 kB\nPrivate_Dirty:     41656 kB\n"
 		"Anonymous:        355108 kB\n"));
@@ -94,12 +94,12 @@ static void test_process_details__reads_a_frozen_machine(void **state)
 	            readings_has(&sleeper->r, PROC_PEAK_RSS));
 	assert_true(readings_has(&sleeper->r, PROC_FD_LIMIT));
 	assert_false(readings_has(&worker->r, PROC_PSS) || readings_has(&worker->r, PROC_FD_LIMIT));
-	assert_true(sleeper->pss_is_fresh);
+	assert_true(sleeper->pss.is_fresh);
 	s.want = WANT_FDS_IO |
 	         WANT_LIMITS; /* the next tick keeps it, and others may share by then */
 	assert_int_equal(probe_detail.read(self, &s, &err), 0);
 	assert_int_equal(sleeper->r.value[PROC_PSS], 323 * 1024);
-	assert_false(sleeper->pss_is_fresh);
+	assert_false(sleeper->pss.is_fresh);
 	probe_detail.close(self);
 	probe_tasks_proc.close(tasks);
 	sample_done(&s);
@@ -238,7 +238,7 @@ static bool is_read_again(void *self, struct sample *s, uint64_t child_exec_id)
 		s->procs.at[1].exec_id = child_exec_id;
 	}
 	assert_int_equal(probe_detail.read(self, s, &err), 0);
-	return s->procs.at[0].pss_is_fresh;
+	return s->procs.at[0].pss.is_fresh;
 }
 
 static void test_process_details__reads_a_process_again_that_has_forked(void **state)
@@ -253,7 +253,7 @@ static void test_process_details__reads_a_process_again_that_has_forked(void **s
 	fill_sample(&s, 1000, 1);
 	s.procs.at[0].exec_id = 7;
 	self = tree_probe(&probe_detail, &t.env, &s);
-	assert_true(s.procs.at[0].pss_is_fresh);
+	assert_true(s.procs.at[0].pss.is_fresh);
 	assert_false(is_read_again(self, &s, 0));
 	assert_true(is_read_again(self, &s, 7));
 	assert_false(is_read_again(self, &s, 7)); /* the same child */

@@ -7,7 +7,7 @@
 
 struct stage {
 	struct task_reader reader;
-	struct sample out;
+	struct sample out, last;
 	struct task_record records[4];
 };
 
@@ -45,6 +45,7 @@ static int stage_close(void **state)
 
 	task_reader_done(&s->reader);
 	sample_done(&s->out);
+	sample_done(&s->last);
 	free(s);
 	return 0;
 }
@@ -102,7 +103,7 @@ static void test_task_reader__lists_what_was_read_in_full(void **state)
 
 	task_reader_take(&s->reader, s->records, 3 * RECORD, &s->out);
 	assert_int_equal(s->reader.fresh.len, 3);
-	assert_int_equal(s->reader.fresh.at[2].pid, 14);
+	assert_int_equal(s->reader.fresh.at[2], 14);
 	assert_int_equal(s->out.procs.at[2].exec_id, 9);
 	task_reader_begin(&s->reader, &s->out);
 	assert_int_equal(s->reader.fresh.len, 0);
@@ -159,18 +160,28 @@ static struct task_unchanged unchanged(const struct task_record *r)
 	return (struct task_unchanged){ SHORT, r->tgid, r->start_boot_ns };
 }
 
+/* As the sampler does between two ticks. */
+static void turn(struct stage *s)
+{
+	struct sample oldest = s->last;
+
+	s->last = s->out;
+	s->out = oldest;
+	sample_reset(&s->out);
+	s->out.last = &s->last;
+}
+
 /* A whole pass over the first n records. */
 static void pass(struct stage *s, size_t n)
 {
 	static const char *const commands[] = { "one", "the second", "", "four" };
 
-	sample_reset(&s->out);
+	turn(s);
 	task_reader_begin(&s->reader, &s->out);
 	task_reader_take(&s->reader, s->records, n * RECORD, &s->out);
 	for (size_t i = 0; i < n; i++)
 		s->out.procs.at[i].command = sample_add_text(&s->out, commands[i],
 		                                             strlen(commands[i]));
-	task_reader_end(&s->reader, &s->out);
 }
 
 /* The next one, of a sample that has some text already: what it says of one that did not change. */
@@ -178,14 +189,15 @@ static const struct proc_sample *pass_unchanged(struct stage *s, const struct ta
 {
 	struct task_unchanged record = unchanged(r);
 
-	sample_reset(&s->out);
+	turn(s);
 	sample_add_text(&s->out, "an event's", 10);
 	task_reader_begin(&s->reader, &s->out);
 	assert_int_equal(task_reader_take(&s->reader, &record, SHORT, &s->out), SHORT);
 	return s->out.procs.len ? s->out.procs.at : NULL;
 }
 
-static void test_task_reader__fills_in_what_it_kept_of_a_process_that_did_not_change(void **state)
+static void test_task_reader__fills_in_a_process_that_did_not_change_from_the_last_sample(
+	void **state)
 {
 	struct stage *s = *state;
 	struct proc_sample was;
@@ -206,6 +218,21 @@ static void test_task_reader__fills_in_what_it_kept_of_a_process_that_did_not_ch
 	assert_int_equal(s->reader.fresh.len, 0);
 }
 
+static void test_task_reader__leaves_out_what_other_probes_added_to_the_last_sample(void **state)
+{
+	struct stage *s = *state;
+	const struct proc_sample *p;
+
+	pass(s, 2);
+	readings_set(&s->out.procs.at[1].r, PROC_PSS, 77);
+	s->out.procs.at[1].pss = (struct proc_pss){ .anon_bytes = 7, .is_fresh = true };
+	p = pass_unchanged(s, &s->records[1]);
+	assert_false(readings_has(&p->r, PROC_PSS));
+	assert_true(readings_has(&p->r, PROC_RSS));
+	assert_int_equal(p->pss.anon_bytes, 0);
+	assert_false(p->pss.is_fresh);
+}
+
 static void test_task_reader__takes_short_and_full_records_in_any_order(void **state)
 {
 	struct stage *s = *state;
@@ -218,7 +245,7 @@ static void test_task_reader__takes_short_and_full_records_in_any_order(void **s
 	memcpy(bytes + SHORT, &s->records[1], RECORD);
 	memcpy(bytes + SHORT + RECORD, &third, SHORT);
 	memcpy(bytes + 2 * SHORT + RECORD, &s->records[3], RECORD);
-	sample_reset(&s->out);
+	turn(s);
 	task_reader_begin(&s->reader, &s->out);
 	assert_int_equal(task_reader_take(&s->reader, bytes, sizeof bytes - 1, &s->out),
 	                 2 * SHORT + RECORD);
@@ -256,7 +283,7 @@ static void test_task_reader__forgets_who_is_gone(void **state)
 
 	pass(s, 4);
 	pass(s, 2);
-	assert_int_equal(s->reader.kept.procs.len, 2);
+	assert_int_equal(s->out.procs.len, 2);
 	assert_null(pass_unchanged(s, &s->records[3]));
 }
 
@@ -281,7 +308,8 @@ RUN_TESTS(STAGED(test_task_reader__fills_every_field_of_a_process),
           STAGED(test_task_reader__ends_a_name_that_has_no_end),
           STAGED(test_task_reader__counts_bytes_that_are_no_record_and_keeps_the_rest),
           STAGED(test_task_reader__leaves_a_record_that_is_cut_off_for_the_next_read),
-          STAGED(test_task_reader__fills_in_what_it_kept_of_a_process_that_did_not_change),
+          STAGED(test_task_reader__fills_in_a_process_that_did_not_change_from_the_last_sample),
+          STAGED(test_task_reader__leaves_out_what_other_probes_added_to_the_last_sample),
           STAGED(test_task_reader__takes_short_and_full_records_in_any_order),
           STAGED(test_task_reader__keeps_the_latest_full_record),
           STAGED(test_task_reader__does_not_take_one_process_for_another),

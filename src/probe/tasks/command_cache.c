@@ -11,6 +11,10 @@
 #define EMPTY_TRIES                                                                                \
 	3 /* a process in the middle of an exec has an empty command line for a moment */
 
+/* Many are read at the first tick only: room for more of them would lie idle afterwards. */
+#define BATCH 128
+static_assert(BATCH <= PROCESS_READER_BATCH, "the reader takes them at once");
+
 /* A secret cut in two at COMMAND_MAX must still be recognised, so more is read than is kept. */
 static_assert(PROCESS_TEXT_MAX > 2 * COMMAND_MAX, "more is read than is kept");
 
@@ -132,7 +136,7 @@ void command_cache_fill(struct command_cache *c, struct sample *out, struct proc
 static void read_commands(struct command_cache *c, const struct pending *pending, size_t n,
                           struct sample *out)
 {
-	struct process_request requests[PROCESS_READER_BATCH];
+	struct process_request requests[BATCH];
 
 	for (size_t i = 0; i < n; i++)
 		requests[i] = (struct process_request){ .pid = pending[i].pid,
@@ -152,9 +156,8 @@ static void read_commands(struct command_cache *c, const struct pending *pending
 void command_cache_end_tick(struct command_cache *c, struct sample *out)
 {
 	sample_sort_procs(out);
-	for (size_t i = 0; i < c->pending.len; i += PROCESS_READER_BATCH)
-		read_commands(c, c->pending.at + i,
-		              MIN(c->pending.len - i, (size_t)PROCESS_READER_BATCH), out);
+	for (size_t i = 0; i < c->pending.len; i += BATCH)
+		read_commands(c, c->pending.at + i, MIN(c->pending.len - i, (size_t)BATCH), out);
 	vec_relax(&c->pending);
 	process_slots_end_tick(&c->entries);
 }

@@ -50,7 +50,7 @@ struct entry {
 	bool has_forked;     /* since then: it shares more, and no count of its own shows it */
 	uint64_t present;
 	uint64_t value[ARRAY_LEN(details)];
-	struct process_files_pss pss;
+	struct proc_pss pss;
 };
 
 struct turn {
@@ -370,15 +370,6 @@ static void find_forks(struct detail *self, struct sample *out)
 	}
 }
 
-static void fill_pss(struct proc_sample *p, const struct process_files_pss *pss)
-{
-	p->pss_anon_bytes = pss->anon_bytes;
-	p->pss_shmem_bytes = pss->shmem_bytes;
-	p->read_anon_bytes = pss->whole_anon_bytes;
-	p->knows_shared_anon = pss->knows_shared_anon;
-	p->shared_anon_bytes = pss->shared_anon_bytes;
-}
-
 static void fill(struct detail *self, struct sample *out)
 {
 	self->refused = self->slow = 0;
@@ -391,8 +382,8 @@ static void fill(struct detail *self, struct sample *out)
 		self->refused += e->is_refused;
 		self->slow += e->is_slow;
 		if (e->present >> PROC_PSS & 1) {
-			fill_pss(&out->procs.at[i], &e->pss);
-			out->procs.at[i].pss_is_fresh = self->is_round &&
+			out->procs.at[i].pss = e->pss;
+			out->procs.at[i].pss.is_fresh = self->is_round &&
 			                                e->read_round == self->round;
 		}
 		for (size_t k = 0; k < ARRAY_LEN(details) && e->present; k++)

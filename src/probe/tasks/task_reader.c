@@ -7,7 +7,6 @@ static_assert(TASK_COMM_BYTES == COMM_LEN, "names are copied whole");
 
 void task_reader_done(struct task_reader *reader)
 {
-	sample_done(&reader->kept);
 	vec_done(&reader->fresh);
 }
 
@@ -50,108 +49,71 @@ static void set_gauges(const struct task_reader *reader, const struct task_recor
 	p->anon_bytes = r->anon_pages * reader->page_bytes;
 }
 
-/* ---- what is kept ---------------------------------------------------------------------------- */
+/* ---- what did not change --------------------------------------------------------------------- */
 
 void task_reader_begin(struct task_reader *reader, struct sample *out)
 {
-	struct text_ref copy = sample_add_text(out, reader->kept.text.at, reader->kept.text.len);
-
+	reader->last = out->last;
 	vec_relax(&reader->fresh);
 	reader->next = reader->seen = 0;
 	reader->families_changed = false;
-	reader->text_at = copy.at;
-	reader->has_text = copy.len == reader->kept.text.len;
 	reader->unknown = reader->malformed = 0;
 }
 
+size_t task_reader_last_len(const struct task_reader *reader)
+{
+	return reader->last ? reader->last->procs.len : 0;
+}
+
 /* Both passes are in the order of pids: usually it is the one after the last. */
-static const struct proc_sample *find_kept(struct task_reader *reader, struct proc_id id)
+static const struct proc_sample *find_last(struct task_reader *reader, struct proc_id id)
 {
 	const struct proc_sample *p = NULL;
 
-	if (reader->next < reader->kept.procs.len)
-		p = &reader->kept.procs.at[reader->next];
-	if (!p || p->id.pid != id.pid)
-		p = sample_find_proc(&reader->kept, id.pid);
+	if (reader->next < task_reader_last_len(reader))
+		p = &reader->last->procs.at[reader->next];
+	if (reader->last && (!p || p->id.pid != id.pid))
+		p = sample_find_proc(reader->last, id.pid);
 	if (!p || !proc_id_eq(p->id, id))
 		return NULL;
-	reader->next = (size_t)(p - reader->kept.procs.at) + 1;
+	reader->next = (size_t)(p - reader->last->procs.at) + 1;
 	reader->seen++;
 	return p;
 }
 
+/* Without what other probes have added to it. */
 static void add_unchanged(struct task_reader *reader, const struct task_unchanged *r,
                           struct sample *out)
 {
 	struct proc_id id = { (pid_t)r->tgid, r->start_boot_ns / NS_PER_TICK };
-	const struct proc_sample *kept = find_kept(reader, id);
-	struct proc_sample *p = kept ? sample_add_proc(out) : NULL;
+	const struct proc_sample *was = find_last(reader, id);
+	struct proc_sample *p = was ? sample_add_proc(out) : NULL;
 
-	reader->unknown += !kept;
+	reader->unknown += !was;
 	if (!p)
 		return;
-	*p = *kept;
-	p->command.at += reader->text_at;
-	if (!reader->has_text)
-		p->command = (struct text_ref){ 0 };
+	*p = *was;
+	p->r.present &= reader->read;
+	p->pss = (struct proc_pss){ 0 };
+	p->command = (struct text_ref){ 0 };
+	if (was->command.len)
+		p->command = sample_add_text(out, reader->last->text.at + was->command.at,
+		                             was->command.len);
 }
 
 struct proc_sample *task_reader_add(struct task_reader *reader, const struct proc_sample *p,
                                     struct sample *out)
 {
-	const struct proc_sample *kept = find_kept(reader, p->id);
-	struct fresh_task *fresh = vec_push(&reader->fresh, PROCS_MAX);
+	const struct proc_sample *was = find_last(reader, p->id);
+	pid_t *fresh = vec_push(&reader->fresh, PROCS_MAX);
 	struct proc_sample *added = fresh ? sample_add_proc(out) : NULL;
 
 	if (!added)
 		return NULL;
 	*added = *p;
-	*fresh = (struct fresh_task){ .pid = p->id.pid, .kept_at = FRESH_NEW };
-	if (kept)
-		fresh->kept_at = (uint32_t)(kept - reader->kept.procs.at);
-	reader->families_changed |= !kept || kept->ppid != p->ppid;
+	*fresh = p->id.pid;
+	reader->families_changed |= !was || was->ppid != p->ppid;
 	return added;
-}
-
-static bool has_same_command(const struct task_reader *reader, const struct proc_sample *kept,
-                             const struct sample *out, const struct proc_sample *p)
-{
-	return kept->command.len == p->command.len &&
-	       memcmp(reader->kept.text.at + kept->command.at, out->text.at + p->command.at,
-	              p->command.len) == 0;
-}
-
-/* Puts what was read in full into the places it had; false where that cannot be done. */
-static bool update_kept(struct task_reader *reader, const struct sample *out)
-{
-	if (reader->seen != reader->kept.procs.len || reader->kept.procs.len != out->procs.len)
-		return false;
-	vec_each(&reader->fresh, f) {
-		struct proc_sample *kept = &reader->kept.procs.at[f->kept_at], *p;
-
-		if (f->kept_at == FRESH_NEW)
-			return false;
-		p = sample_find_proc(out, f->pid);
-		if (!p || !has_same_command(reader, kept, out, p))
-			return false;
-
-		struct text_ref command = kept->command;
-		*kept = *p;
-		kept->command = command;
-	}
-	return true;
-}
-
-void task_reader_end(struct task_reader *reader, const struct sample *out)
-{
-	if (update_kept(reader, out))
-		return;
-	vec_copy(&reader->kept.procs, &out->procs);
-	vec_shrink(&reader->kept.procs);
-	buf_relax(&reader->kept.text);
-	vec_each(&reader->kept.procs, kept)
-		kept->command = sample_add_text(&reader->kept, out->text.at + kept->command.at,
-		                                kept->command.len);
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -170,6 +132,7 @@ static void add_full(struct task_reader *reader, const struct task_record *r, st
 	p.comm[sizeof p.comm - 1] = '\0';
 	set_gauges(reader, r, &p);
 	set_counters(r, &p);
+	reader->read |= p.r.present;
 	task_reader_add(reader, &p, out);
 }
 

@@ -1,38 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* task_reader.h - turns the task iterator's records into processes of a sample, and keeps these: of a
- * process that did not change, the next pass gives nothing but its identity. Pure: bytes in,
+/* task_reader.h - turns the task iterator's records into processes of a sample. Of a process that did not
+ * change, a pass gives nothing but its identity: it is as it was in the sample before. Pure: bytes in,
  * processes out. */
 #pragma once
 
 #include "model/sample.h"
 #include "probe/bpf/task_record.h"
 
-/* A process that this pass read in full. */
-struct fresh_task {
-	pid_t pid;
-	uint32_t kept_at; /* where it is kept, FRESH_NEW when it is not yet */
-};
-
-#define FRESH_NEW UINT32_MAX
-
 struct task_reader {
 	uint64_t page_bytes;
-	struct sample kept; /* the processes of the last pass and their command lines */
+	uint64_t read; /* the metrics that records have had: the others are not ours */
 
 	/* Of this pass. */
-	VEC(struct fresh_task) fresh;
-	size_t next;           /* which of those kept is expected */
-	size_t seen;           /* how many of them were */
-	bool families_changed; /* a process is new or has another parent */
-	uint32_t text_at;      /* where a copy of the text lies in the sample's */
-	bool has_text;
-	uint64_t unknown;   /* unchanged processes that are not kept */
-	uint64_t malformed; /* bytes that were no record of ours */
+	const struct sample *last; /* the sample before; NULL: none */
+	VEC(pid_t) fresh;          /* processes that were read in full */
+	size_t next;               /* which process of the last sample is expected */
+	size_t seen;               /* how many of them were found again */
+	bool families_changed;     /* a process is new or has another parent */
+	uint64_t unknown;          /* unchanged processes that are not in the last sample */
+	uint64_t malformed;        /* bytes that were no record of ours */
 };
 
 void task_reader_done(struct task_reader *reader);
-/* Before each pass, and before anything is put into the sample. */
+/* Before each pass: out->last must be what the pass before filled. */
 void task_reader_begin(struct task_reader *reader, struct sample *out);
+/* How many processes that one has. */
+size_t task_reader_last_len(const struct task_reader *reader);
 /* Takes what a read of the iterator gave and returns how much: a record that is cut off at the end
  * is left for next time. Processes read in full have no command line yet. */
 size_t task_reader_take(struct task_reader *reader, const void *bytes, size_t len,
@@ -40,5 +33,3 @@ size_t task_reader_take(struct task_reader *reader, const void *bytes, size_t le
 /* A process that was read elsewhere; NULL at the ceiling. */
 struct proc_sample *task_reader_add(struct task_reader *reader, const struct proc_sample *p,
                                     struct sample *out);
-/* After the last, when the sample is sorted and has all command lines: what it holds is kept. */
-void task_reader_end(struct task_reader *reader, const struct sample *out);

@@ -148,7 +148,7 @@ static void add_hidden(struct tasks_bpf *self, struct sample *out)
 	struct hidden *hidden = &self->hidden;
 
 	if (self->reader.families_changed ||
-	    self->reader.seen + hidden->len != self->reader.kept.procs.len) {
+	    self->reader.seen + hidden->len != task_reader_last_len(&self->reader)) {
 		hidden->len = 0;
 		find_hidden(out, hidden);
 	}
@@ -173,8 +173,8 @@ static void set_focus(struct tasks_bpf *self, const struct sample *out)
 
 static void fill_commands(struct tasks_bpf *self, struct sample *out)
 {
-	vec_each(&self->reader.fresh, f) {
-		struct proc_sample *p = sample_find_proc(out, f->pid);
+	vec_each(&self->reader.fresh, pid) {
+		struct proc_sample *p = sample_find_proc(out, *pid);
 
 		if (p)
 			command_cache_fill(self->commands, out, p);
@@ -196,7 +196,6 @@ static int tasks_bpf_read(void *self_, struct sample *out, struct err *err)
 	sample_sort_procs(out);
 	add_hidden(self, out);
 	fill_commands(self, out);
-	task_reader_end(&self->reader, out);
 	self->lost_some = self->reader.malformed || self->reader.unknown;
 	if (self->lost_some)
 		out->procs_complete = false;
