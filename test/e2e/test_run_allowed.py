@@ -277,8 +277,12 @@ def waiting(*line, **how):
 
 
 def ended_report(daemon, job_id):
-	"""As text, once its end is stored."""
-	return wait_for(lambda: [text for text in [daemon.result("job.report", job_id=job_id)["text"]] if "running" not in text])[0]
+	"""As text, once its end is stored. Not even its start may be: a slow disk is not waited for."""
+	def text():
+		answer = daemon.call("job.report", job_id=job_id)
+		return "result" in answer and "running" not in answer["result"]["text"] and answer["result"]["text"]
+
+	return wait_for(text)
 
 
 def listed(daemon, job_id):

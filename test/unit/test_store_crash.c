@@ -84,6 +84,9 @@ static void test_store__loses_nothing_when_a_writer_is_killed(void **state)
 		if (!pid)
 			write_and_tell(dir, 50 + (uint64_t)i, pipe_fds[1]);
 		close(pipe_fds[1]);
+		/* On a busy machine all others may be killed before they have stored anything. */
+		if (i == 0)
+			assert_int_equal(read(pipe_fds[0], &told, sizeof told), sizeof told);
 		nanosleep(&pause, NULL);
 		kill(pid, SIGKILL);
 		assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -96,7 +99,6 @@ static void test_store__loses_nothing_when_a_writer_is_killed(void **state)
 			assert_sound(dir);
 		}
 	}
-	assert_true(told > 0);
 	store_close(world_open(&w, dir)); /* buries the dead */
 	assert_sound(dir);
 	assert_true(ask_int(dir, "SELECT max(id) FROM snapshots") >= told);
