@@ -18,11 +18,22 @@
 #include "base/suggestion.h"
 #include "base/text.h"
 #include "config/state_dir.h"
+#include "job/launch/exec_error.h"
 
 int cli_failed(const struct err *err)
 {
 	log_error("%s", err->msg);
 	return CLI_FAILED;
+}
+
+int cli_command_failed(const char *command, struct err *err)
+{
+	enum exec_error_status status = command ? exec_error_status(err->code) : EXEC_ERROR_OURS;
+
+	if (status != EXEC_ERROR_OURS)
+		exec_error_describe(command, err->code, err);
+	log_error("%s", err->msg);
+	return (int)status;
 }
 
 int cli_print(const struct buf *out)

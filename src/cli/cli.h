@@ -74,6 +74,8 @@ bool cli_is_pid(const char *word, pid_t *ret);
 int cli_usage(const struct cli *cli, const char *fmt, ...) printf_like(2, 3);
 /* Logs the error; returns CLI_FAILED. */
 int cli_failed(const struct err *err);
+/* Logs why the command did not start and returns the exit status; a NULL command: our own failure. */
+int cli_command_failed(const char *command, struct err *err);
 /* Writes to stdout; CLI_OK, or CLI_FAILED, logged unless the reader has closed the pipe. */
 int cli_print(const struct buf *out);
 

@@ -5,7 +5,6 @@
 
 #include "base/log.h"
 #include "cli/run_announcer.h"
-#include "cli/spawn_unwatched.h"
 
 #define WORDS_MAX 64 /* of a command line that is not ours */
 
@@ -53,7 +52,7 @@ int run_pid(struct run_recording *r, const struct pidhost_target *target)
 	run_recording_set_engine(r, &options.engine);
 	r->watched_age_ns = target->age_ns;
 	if (loop_new(&loop, &err) < 0 || pidhost_new(loop, &options, &host, &err) < 0)
-		return spawn_failed(NULL, &err);
+		return cli_command_failed(NULL, &err);
 	announcer = run_announcer_new(
 		loop, &(struct run_announcer_options){ .engine = pidhost_engine(host),
 	                                               .job = pidhost_job(host),

@@ -34,16 +34,6 @@ static void on_ended(void *self, const struct launch_end *end)
 	loop_stop(s->loop);
 }
 
-int spawn_failed(const char *command, struct err *err)
-{
-	enum exec_error_status status = command ? exec_error_status(err->code) : EXEC_ERROR_OURS;
-
-	if (status != EXEC_ERROR_OURS)
-		exec_error_describe(command, err->code, err);
-	log_error("%s", err->msg);
-	return (int)status;
-}
-
 int spawn_unwatched(const struct cli *cli, char *const *argv, struct spawn_end *ret)
 {
 	cleanup(loop_freep) struct loop *loop = NULL;
@@ -62,12 +52,12 @@ int spawn_unwatched(const struct cli *cli, char *const *argv, struct spawn_end *
 	launch_inherited_save(&inherited, cli->sigpipe);
 	if (loop_new(&loop, &err) < 0 || launcher_new(loop, &inherited, &launcher, &err) < 0 ||
 	    launcher_fork(launcher, &options, &err) < 0)
-		return spawn_failed(NULL, &err);
+		return cli_command_failed(NULL, &err);
 	s.loop = loop;
 	if (launcher_release(launcher, &err) < 0)
-		return spawn_failed(argv[0], &err);
+		return cli_command_failed(argv[0], &err);
 	if (loop_run(loop, &err) < 0)
-		return spawn_failed(NULL, &err);
+		return cli_command_failed(NULL, &err);
 	launcher_reap(launcher);
 	s.end.is_complete = !launcher_has_children(launcher);
 	*ret = s.end;

@@ -4,11 +4,8 @@
 #pragma once
 
 #include "cli/cli.h"
-#include "job/launch/exec_error.h"
 #include "job/launch/launcher.h"
 
-/* Logs why the command did not start and returns the exit status; a NULL command: our own failure. */
-int spawn_failed(const char *command, struct err *err);
 struct spawn_end {
 	struct launch_end command;
 	/* Of the command and everything that we waited for, since we are the subreaper. */

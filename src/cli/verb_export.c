@@ -139,14 +139,14 @@ static void csv_start(struct export *x, const struct format *f)
 	x->rows.format = ROW_WRITER_CSV;
 	x->rows.escapes = true; /* no process name can control a terminal that shows the file */
 	x->rows.out = &x->out;
-	csv_begin(&x->csv, f->layout, &x->rows);
+	export_csv_begin(&x->csv, f->layout, &x->rows);
 }
 
 static void put_row(struct export *x, uint64_t wall_ns, const void *record)
 {
 	struct export_place place = place_of(x, wall_ns);
 
-	csv_put(&x->csv, &place, record);
+	export_csv_put(&x->csv, &place, record);
 }
 
 static int csv_process(void *self, const struct process_record *p)

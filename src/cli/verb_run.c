@@ -14,9 +14,9 @@
 #include "cli/run_capture.h"
 #include "cli/run_pid.h"
 #include "cli/run_recording.h"
-#include "cli/spawn_unwatched.h"
 #include "cli/verdict_client.h"
 #include "engine/jobhost.h"
+#include "job/launch/exec_error.h"
 
 #define BATCH_TIME_MOST_S (UINT64_C(10) * 365 * 86400) /* more is no limit */
 
@@ -123,7 +123,7 @@ static void finish(struct run *run, struct jobhost *host, struct job *ret,
 /* It is a job all the same: later queries must find how it ended. */
 static int give_up(struct run *run, struct jobhost *host, struct err *err)
 {
-	int status = spawn_failed(run->host.argv[0], err);
+	int status = cli_command_failed(run->host.argv[0], err);
 	struct job job = jobhost_job(host)->job;
 	struct engine_totals totals;
 
@@ -163,13 +163,13 @@ static int run_unrecorded(struct run *run, struct err *why)
 	struct err err;
 
 	if (run_options_have_limits(&run->options))
-		return spawn_failed(NULL, why);
+		return cli_command_failed(NULL, why);
 	if (!run->options.quiet)
 		log_warn("the command runs unrecorded: %s", why->msg);
 	runfolder_close(TAKE_PTR(run->recording.folder));
 	reset_environment(run);
 	(void)!launch_unwatched(&run->inherited, run->host.argv, &err);
-	return spawn_failed(run->host.argv[0], &err);
+	return cli_command_failed(run->host.argv[0], &err);
 }
 
 /* Returns only when the command did not start. */
@@ -244,7 +244,7 @@ static int run_command(struct run *run, int argc, char **argv)
 	int status;
 
 	if (run_options_name_job(&run->options, argc, argv, &r->job, &err) < 0)
-		return spawn_failed(NULL, &err);
+		return cli_command_failed(NULL, &err);
 	run->host.argv = argv;
 	run_recording_find_store(r);
 	if (r->config.profiler.auto_tags)
@@ -269,7 +269,7 @@ static int run_watch(struct run *run)
 	int status;
 
 	if (run_pid_name_job(&run->options, &target, &run->recording.job, &err) < 0)
-		return spawn_failed(NULL, &err);
+		return cli_command_failed(NULL, &err);
 	run_recording_find_store(&run->recording);
 	run_recording_begin(&run->recording);
 	status = run_pid(&run->recording, &target);

@@ -128,7 +128,7 @@ static const struct field *find_column(const struct field_table *table, const ch
 	return f;
 }
 
-void csv_begin(struct csv *csv, const struct csv_layout *layout, struct row_writer *r)
+void export_csv_begin(struct csv *csv, const struct csv_layout *layout, struct row_writer *r)
 {
 	const char *names[CSV_COLUMNS_MAX];
 	size_t n = 0;
@@ -145,7 +145,7 @@ void csv_begin(struct csv *csv, const struct csv_layout *layout, struct row_writ
 	row_writer_begin(r, names, n);
 }
 
-void csv_put(struct csv *csv, const struct export_place *place, const void *record)
+void export_csv_put(struct csv *csv, const struct export_place *place, const void *record)
 {
 	for (size_t i = 0; i < csv->n; i++) {
 		const struct field *f = csv->columns[i].field;

@@ -31,5 +31,5 @@ struct csv {
 	} columns[CSV_COLUMNS_MAX];
 	size_t n;
 };
-void csv_begin(struct csv *csv, const struct csv_layout *layout, struct row_writer *r);
-void csv_put(struct csv *csv, const struct export_place *place, const void *record);
+void export_csv_begin(struct csv *csv, const struct csv_layout *layout, struct row_writer *r);
+void export_csv_put(struct csv *csv, const struct export_place *place, const void *record);

@@ -268,8 +268,8 @@ static void test_csv__has_a_head_and_a_line_each(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
 		struct row_writer rows = { .format = ROW_WRITER_CSV, .out = &out };
 
-		csv_begin(&csv, tables[i].layout, &rows);
-		csv_put(&csv, &place, tables[i].record);
+		export_csv_begin(&csv, tables[i].layout, &rows);
+		export_csv_put(&csv, &place, tables[i].record);
 		row_writer_done(&rows);
 	}
 	assert_golden("export.csv", &out);
