@@ -409,6 +409,14 @@ static int put(struct store *st, const struct snapshot *snap, struct err *err)
 	return 0;
 }
 
+bool job_table_is_running(const struct store *st, int64_t row)
+{
+	vec_each(&st->jobs.list, seen)
+		if (seen->row == row)
+			return seen->status == JOB_RUNNING;
+	return false;
+}
+
 int64_t job_table_row(const struct store *st, int32_t job)
 {
 	return job >= 0 && (size_t)job < st->jobs.rows.len ? st->jobs.rows.at[job] : 0;

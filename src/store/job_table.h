@@ -41,6 +41,7 @@ bool job_table_ends(const struct store *st, const struct snapshot *snap);
 bool job_table_needs_disk(const struct store *st, const struct snapshot *snap);
 void job_table_mark_durable(struct store *st);
 bool job_table_has_running(const struct store *st); /* or may have */
+bool job_table_is_running(const struct store *st, int64_t row);
 void job_table_roll_back(struct store *st);         /* after a rollback: what was written is not */
 int64_t job_table_find(struct store *st, struct job_key key, struct err *err)
 	must_check; /* job.id, 0: none, or -errno */

@@ -381,8 +381,7 @@ int live_processes_exec(struct store *st, const struct snapshot *snap, const str
 }
 
 /* Its identity may change too: exec gives it another command, and its job may become known late. Its
- * sheet stays the first one: those that it opens later are in its samples. A job that has ended keeps
- * its processes. The command line is compared
+ * sheet stays the first one: those that it opens later are in its samples. The command line is compared
  * when the name differs and at keyframes: hashing a thousand of them every tick costs more than all
  * the rest. */
 static int put_identity(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
@@ -513,6 +512,23 @@ static int match_life(struct store *st, const struct snapshot *snap, struct proc
 	return 0;
 }
 
+/* A job that is over keeps the rows of its processes: one that joins a later job goes on in a row of its own. */
+static int leave_past_job(struct store *st, int64_t job, uint32_t *index, struct err *err)
+{
+	struct life *life = &st->processes.lives.at[*index];
+	struct proc_id id = life->id;
+	int r;
+
+	if (life->is_fresh || !job || !life->job || job == life->job ||
+	    job_table_is_running(st, life->job))
+		return 0;
+	r = flush_totals(st, life, err);
+	if (r == 0)
+		r = process_table_set_last(st, life->proc, st->snapshots.last, 0, err);
+	*index = new_life(&st->processes, id);
+	return r;
+}
+
 static int put_one(struct store *st, const struct snapshot *snap, const struct proc_snap *p,
                    size_t *at, struct err *err)
 {
@@ -520,6 +536,8 @@ static int put_one(struct store *st, const struct snapshot *snap, const struct p
 	uint32_t index;
 	int r = match_life(st, snap, p->s.id, at, &index, err);
 
+	if (r == 0)
+		r = leave_past_job(st, job_table_row(st, p->job), &index, err);
 	if (r < 0)
 		return r;
 	push_index(&st->processes.next, index);

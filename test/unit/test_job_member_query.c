@@ -411,6 +411,50 @@ static void test_job_processes__begin_when_it_was_told_and_not_before_their_pare
 	world_rmdir(dir);
 }
 
+static void test_job_processes__stay_when_one_of_them_joins_a_later_job(void **state)
+{
+	char *dir = world_dir();
+	struct snapshot snap = { .seq = 1, .wall_ns = T_NS, .boot_ns = 1 };
+	struct starts found = { 0 };
+	struct err err = { 0 };
+	struct world w;
+	struct store *st;
+	struct history *r;
+
+	(void)state;
+	world_init(&w, 1);
+	st = world_open(&w, dir);
+	*world_push(&snap.jobs) = (struct job){ .id = "a", .type = "a", .started_ns = T_NS };
+	*world_push(&snap.sums) = (struct job_sum){ .procs = 1, .cpu_ratio = NAN };
+	readings_set(&see(&snap, 10, 1, NS_PER_S)->s.r, PROC_CPU_TIME, 3 * NS_PER_S);
+	for (int i = 0; i < 4; i++) {
+		snap.seq++;
+		snap.boot_ns += NS_PER_S;
+		snap.wall_ns += NS_PER_S;
+		if (i == 1)
+			set_end(&snap.jobs.at[0], JOB_COMPLETED);
+		if (i == 2) { /* a worker that serves both */
+			*world_push(&snap.jobs) =
+				(struct job){ .id = "b", .type = "b", .started_ns = snap.wall_ns };
+			*world_push(&snap.sums) = (struct job_sum){ .procs = 1, .cpu_ratio = NAN };
+			snap.procs.at[0].job = 1;
+		}
+		if (store_put(st, &snap, &err) < 0)
+			fail_msg("%s", err.msg);
+	}
+	r = open_reader(dir);
+	assert_int_equal(history_job_processes(r, KEY("a"), 9, add_start, &found, &err), 1);
+	assert_int_equal(history_job_processes(r, KEY("b"), 9, add_start, &found, &err), 1);
+	assert_int_equal(ask_int(dir, "SELECT count(*) FROM process WHERE job = 1"
+	                              " AND cpu_time_us = 3000000 AND ended IS NULL"),
+	                 1);
+	history_close(r);
+	store_close(st);
+	snapshot_done(&snap);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
 static void test_job_sums__end_within_the_allowed_cpus(void **state)
 {
 	char *dir = world_dir();
@@ -581,7 +625,8 @@ static void test_store__reads_version_1_and_brings_it_up_to_date(void **state)
 	world_rmdir(dir);
 }
 
-RUN_TESTS(TEST(test_job_sums__end_within_the_allowed_cpus),
+RUN_TESTS(TEST(test_job_processes__stay_when_one_of_them_joins_a_later_job),
+          TEST(test_job_sums__end_within_the_allowed_cpus),
           TEST(test_job_sums__of_a_job_that_ended_add_up_to_its_total),
           TEST(test_job_processes__know_no_cpu_share_of_who_was_seen_once_at_rest),
           TEST(test_job_processes__begin_when_it_was_told_and_not_before_their_parent),
