@@ -140,6 +140,7 @@ static int check_flight(const struct cli *cli, struct run_options *o)
 		return cli_usage(cli, "--flight-recorder=%llu: write a number from %d to %d",
 		                 (unsigned long long)o->flight_calls, FLIGHT_CALLS_MIN,
 		                 FLIGHT_CALLS_MAX);
+	o->uses_strace = o->traces_syscalls; /* it cannot replace the flight recorder */
 	o->traces_syscalls |= o->flight_calls != 0;
 	return CLI_OK;
 }
@@ -209,7 +210,7 @@ bool run_options_parse(struct cli *cli, int argc, char **argv, struct run_option
 		{ "quiet", 'q', OPT_FLAG, &ret->quiet, NULL,
 		  "print no summary and no warnings about the recording" },
 		{ "syscalls", 0, OPT_FLAG, &ret->traces_syscalls, NULL,
-		  "count its system calls; this slows down every process on the machine" },
+		  "count its system calls: slows down every process, or (strace) the job" },
 		{ "flight-recorder", 0, OPT_U64_MAYBE, &ret->flight_calls, NULL,
 		  "the same, and keep the last 64 (or =N) calls of processes that fail" },
 		{ "no-bpf", 0, OPT_FLAG, &ret->no_bpf, NULL, "do not use BPF" },

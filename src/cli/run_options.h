@@ -13,6 +13,7 @@ struct run_options {
 	uint64_t interval_ns, grace_ns;
 	uint64_t pid; /* of a process that runs already, instead of a command */
 	bool no_bpf, no_events, traces_syscalls;
+	bool uses_strace; /* … by strace, where BPF is not allowed */
 	uint64_t flight_calls; /* kept of each thread; 0: there is no flight recorder */
 	bool waits, kills_leftovers, waits_for_room, captures, summary, quiet;
 };

@@ -158,6 +158,7 @@ void run_recording_set_engine(struct run_recording *r, struct engine_options *re
 	ret->sampler.no_bpf |= options->no_bpf;
 	ret->sampler.no_events = options->no_events;
 	ret->sampler.traces_syscalls = options->traces_syscalls;
+	ret->sampler.strace_dirs = options->uses_strace ? getenv("PATH") : NULL;
 	ret->sampler.flight_calls = (uint32_t)options->flight_calls;
 	ret->anomaly = r->config.anomaly;
 	ret->limits = cli_pressure_limits(&r->config);

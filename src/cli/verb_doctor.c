@@ -312,7 +312,9 @@ static int diagnose(const struct cli *cli, bool no_bpf, const struct config *con
 	cleanup(store_place_done) struct store_place place = { 0 };
 	cleanup(freep) char *jsonl = NULL;
 	struct doctor d = { .version = PROCTOR_VERSION, .is_root = geteuid() == 0 };
-	struct sampler_options options = { .no_bpf = no_bpf, .traces_syscalls = true };
+	struct sampler_options options = { .no_bpf = no_bpf,
+		                           .traces_syscalls = true,
+		                           .strace_dirs = getenv("PATH") };
 	struct user_names users = { 0 };
 	struct utsname uts = { 0 };
 	struct err err;

@@ -25,7 +25,9 @@ static const char about[] =
 	"Terminal, pipes, signals and exit status are as without proctor, which itself prints to stderr.\n"
 	"Exit status 125: proctor failed before the start, 126: the command cannot be run, 127: not found.\n"
 	"--pid watches one of your running processes and its descendants, until it ends or you press Ctrl-C,\n"
-	"which does not affect it. Only what happens from then on counts.";
+	"which does not affect it. Only what happens from then on counts.\n"
+	"--syscalls uses strace where BPF is not allowed: set-user-id programs (sudo) then get no other\n"
+	"rights, and the job cannot attach debuggers (docs/tracing.md).";
 
 struct run {
 	struct run_options options;

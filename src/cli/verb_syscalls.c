@@ -15,15 +15,15 @@
 #include "cli/job_selection.h"
 #include "cli/tracer.h"
 #include "engine/sampler.h"
-#include "trace/strace_line.h"
+#include "trace/strace_reader.h"
 #include "view/format.h"
 #include "view/syscall_view.h"
 
 #define READ_EVERY_MS 100
 #define CALLS_SHOWN 40
-#define READ_BYTES 65536
 #define NOT_GIVEN UINT64_MAX
-#define LOST "some calls were lost"
+#define LOST "some calls were not counted"
+#define SLOWED "counted by strace, under which calls take longer"
 
 struct request {
 	uint64_t for_ns;
@@ -32,6 +32,8 @@ struct request {
 
 struct counting {
 	struct sampler *sampler;
+	uint64_t since_ns, since_mono_ns; /* when it began */
+	bool is_part; /* of what a job does, which has begun before */
 	struct syscall_counts counts;
 	VEC(pid_t) pids;
 	VEC(struct pollfd) watched; /* the signals, then a pidfd of each process */
@@ -51,42 +53,83 @@ static void counting_done(struct counting *c)
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-/* `missing` is what was not counted; NULL: nothing. */
+/* What is known about the figures. */
+struct finding {
+	enum quality count, time;
+	uint64_t since_ns, for_ns; /* counted then, not recorded before; for_ns 0: recorded */
+	const char *note;          /* NULL: there is nothing to add */
+};
+
+static void show_json(const struct syscall_record *calls, size_t n, const struct finding *f,
+                      struct json *j)
+{
+	json_begin_object(j);
+	json_key(j, "syscalls");
+	syscall_view_json(j, calls, n);
+	json_put_str(j, "quality", quality_key(f->count));
+	json_put_str(j, "time_quality", quality_key(f->time));
+	if (f->for_ns) {
+		char since[32];
+
+		clock_format_utc(f->since_ns, since, sizeof since);
+		json_put_str(j, "since", since);
+		json_put_double(j, "seconds", (double)f->for_ns / 1e9, 3);
+	}
+	json_end_object(j);
+}
+
 static int show(const struct cli *cli, const struct request *rq, const struct syscall_record *calls,
-                size_t n, const char *missing)
+                size_t n, const struct finding *f)
 {
 	struct cli_page page;
 
 	cli_page_begin(&page, cli);
 	if (cli->json) {
-		json_begin_object(&page.json);
-		json_key(&page.json, "syscalls");
-		syscall_view_json(&page.json, calls, n);
-		json_put_str(&page.json, "quality", missing ? "at_least" : "exact");
-		json_end_object(&page.json);
-	} else {
-		syscall_view(calls, n, rq->all ? SIZE_MAX : CALLS_SHOWN, &page.canvas);
-		if (!n)
-			canvas_printf(&page.canvas, INK_PLAIN, "no system calls were made\n");
-		if (missing)
-			canvas_printf(&page.canvas, INK_QUIET, "%s\n", missing);
+		show_json(calls, n, f, &page.json);
+		return cli_page_end(&page);
 	}
+	syscall_view(calls, n, rq->all ? SIZE_MAX : CALLS_SHOWN, &page.canvas);
+	if (!n)
+		canvas_printf(&page.canvas, INK_PLAIN, "no system calls were made\n");
+	if (f->for_ns)
+		canvas_printf(&page.canvas, INK_QUIET, "counted for %s, from %s on\n",
+		              format_duration(f->for_ns).at, format_clock(f->since_ns).at);
+	if (f->note)
+		canvas_printf(&page.canvas, INK_QUIET, "%s\n", f->note);
 	return cli_page_end(&page);
 }
 
-static int show_counts(const struct cli *cli, const struct request *rq, const struct counting *c)
+static int show_counts(const struct cli *cli, const struct request *rq, const struct counting *c,
+                       const struct finding *f)
 {
 	size_t n = c->counts.list.len;
 	struct syscall_record *calls = xcalloc(n + 1, sizeof *calls);
 	int status;
 
 	n = syscall_counts_list(c->counts.list.at, n, calls);
-	status = show(cli, rq, calls, n, c->has_lost ? LOST : NULL);
+	status = show(cli, rq, calls, n, f);
 	free(calls);
 	return status;
 }
 
 /* ---- counting -------------------------------------------------------------------------------- */
+
+static void begin(struct counting *c)
+{
+	c->since_ns = clock_wall_ns();
+	c->since_mono_ns = clock_mono_ns();
+}
+
+static struct finding finding_of(const struct counting *c)
+{
+	enum quality count = c->has_lost || c->is_part ? QUALITY_AT_LEAST : QUALITY_EXACT;
+
+	return (struct finding){ .count = count,
+		                 .time = count,
+		                 .since_ns = c->since_ns,
+		                 .for_ns = clock_mono_ns() - c->since_mono_ns,
+		                 .note = c->has_lost ? LOST : NULL };
+}
 
 static int watch_fd(struct counting *c, int fd)
 {
@@ -156,76 +199,41 @@ static void count(struct counting *c, uint64_t for_ns)
 /* ---- by strace ------------------------------------------------------------------------------- */
 
 struct reading {
-	struct strace_counts counts;
-	int fd, write_fd; /* a pipe; strace writes into it */
-	size_t len;
+	struct strace_reader *reader;
+	struct counting *counting;
 	bool lasts; /* until the user ends it */
-	char text[READ_BYTES];
 };
-
-static void reading_done(struct reading *r)
-{
-	closep(&r->fd);
-	closep(&r->write_fd);
-	strace_counts_done(&r->counts);
-}
 
 static void report_begin(void *self)
 {
 	const struct reading *r = self;
 
+	begin(r->counting);
 	if (isatty(STDERR_FILENO))
 		log_info("counting by strace, which slows calls down about 100 times%s",
 		         r->lasts ? "; until it ends or Ctrl-C is pressed" : "");
 }
 
-/* Whole lines are counted; one that does not fit is none of strace's in this mode. */
-static void take_lines(struct reading *r)
-{
-	const char *end = memrchr(r->text, '\n', r->len);
-	struct scan text = scan_mem(r->text, end ? (size_t)(end + 1 - r->text) : 0), line;
-	struct strace_line parsed;
-
-	while (scan_line(&text, &line))
-		if (strace_line_parse(line, &parsed))
-			strace_counts_add(&r->counts, &parsed);
-	if (!end && r->len == sizeof r->text)
-		text.p = r->text + r->len;
-	r->len -= (size_t)(text.p - r->text);
-	memmove(r->text, text.p, r->len);
-}
-
 static void read_lines(void *self)
 {
-	struct reading *r = self;
-	ssize_t n;
+	const struct reading *r = self;
 
-	while ((n = read(r->fd, r->text + r->len, sizeof r->text - r->len)) > 0) {
-		r->len += (size_t)n;
-		take_lines(r);
-	}
+	(void)strace_reader_read(r->reader);
 }
 
-static int open_pipe(struct reading *r)
+static void add_count(void *self, pid_t pid, const struct syscall_count *count)
 {
-	int ends[2];
+	struct counting *c = self;
 
-	if (pipe2(ends, O_CLOEXEC) < 0) {
-		log_error("make a pipe: %s", strerror(errno));
-		return CLI_FAILED;
-	}
-	r->fd = ends[0];
-	r->write_fd = ends[1];
-	(void)fcntl(r->fd, F_SETFL, O_NONBLOCK);
-	return CLI_OK;
+	(void)pid;
+	(void)syscall_counts_add(&c->counts, count);
 }
 
-static int run_strace(const struct cli *cli, const struct request *rq, const struct counting *c)
+static int run_strace(const struct cli *cli, const struct request *rq, struct counting *c)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	cleanup(reading_done) struct reading r = { .fd = -1,
-		                                   .write_fd = -1,
-		                                   .lasts = rq->for_ns == NOT_GIVEN };
+	cleanup(strace_reader_closep) struct strace_reader *reader = NULL;
+	struct reading r = { .counting = c, .lasts = rq->for_ns == NOT_GIVEN };
 	struct strace_options o = { .pid = c->pids.at[0],
 		                    .others = c->pids.at + 1,
 		                    .others_len = c->pids.len - 1,
@@ -235,23 +243,32 @@ static int run_strace(const struct cli *cli, const struct request *rq, const str
 		                      .readable = read_lines,
 		                      .self = &r };
 	int status = tracer_check(root_fd, o.pid);
+	struct finding f;
+	struct err err;
 
-	if (status == CLI_OK)
-		status = open_pipe(&r);
-	hooks.fd = r.fd;
-	o.out_fd = r.write_fd;
-	if (status == CLI_OK)
-		status = tracer_run(cli, &o, root_fd, "a pipe", &hooks);
 	if (status != CLI_OK)
 		return status;
-	read_lines(&r);
-	strace_counts_finish(&r.counts);
-	return show(cli, rq, r.counts.list.at, r.counts.list.len,
-	            "counted by strace, without the time of calls that had not returned yet");
+	if (strace_reader_open(&reader, &err) < 0)
+		return cli_failed(&err);
+	r.reader = reader;
+	hooks.fd = reader->fd;
+	o.out_fd = reader->write_fd;
+	status = tracer_run(cli, &o, root_fd, "a pipe", &hooks);
+	if (status != CLI_OK)
+		return status;
+	(void)strace_reader_read(reader);
+	strace_tally_take(&reader->tally, clock_wall_ns(), add_count, c);
+	strace_tally_end(&reader->tally);
+	strace_tally_take(&reader->tally, 0, add_count, c);
+	c->has_lost = reader->tally.has_lost;
+	f = finding_of(c);
+	f.time = quality_join(f.count, QUALITY_AT_MOST);
+	f.note = SLOWED;
+	return show_counts(cli, rq, c, &f);
 }
 
 static int count_by_strace(const struct cli *cli, const struct request *rq,
-                           const struct counting *c, const char *why_not_bpf)
+                           struct counting *c, const char *why_not_bpf)
 {
 	int status;
 
@@ -270,6 +287,7 @@ static int count_and_show(const struct cli *cli, const struct request *rq, struc
 	static const struct probe_ops *const tiers[] = { &probe_syscalls_bpf, NULL };
 	static const struct probe_role roles[] = { { "syscalls", NULL, tiers }, { 0 } };
 	const struct sampler_options options = { .roles = roles, .traces_syscalls = true };
+	struct finding f;
 	struct err err;
 	int r;
 
@@ -282,11 +300,13 @@ static int count_and_show(const struct cli *cli, const struct request *rq, struc
 		log_error("system calls cannot be counted: %s", err.msg);
 		return CLI_FAILED;
 	}
+	begin(c);
 	if (rq->for_ns == NOT_GIVEN && isatty(STDERR_FILENO))
 		log_info("counting, until it ends or Ctrl-C is pressed");
 	count(c, rq->for_ns);
 	take(c);
-	return show_counts(cli, rq, c);
+	f = finding_of(c);
+	return show_counts(cli, rq, c, &f);
 }
 
 static int count_process(const struct cli *cli, const struct request *rq, pid_t pid)
@@ -314,13 +334,24 @@ static int add_living(void *self, const struct process_record *p)
 	return 0;
 }
 
+static int show_recorded(const struct cli *cli, const struct request *rq, const struct report *r)
+{
+	struct finding f = { .count = r->job.figures[JOB_FIGURE_SYSCALLS].quality,
+		             .time = r->job.figures[JOB_FIGURE_SYSCALL_TIME].quality };
+
+	if (f.count != QUALITY_EXACT)
+		f.note = LOST;
+	else if (f.time == QUALITY_AT_MOST)
+		f.note = SLOWED;
+	return show(cli, rq, r->syscalls.at, r->syscalls.len, &f);
+}
+
 /* As recorded; of one that runs and was not asked to, from now on. */
 static int show_job(const struct cli *cli, const struct request *rq, const char *name)
 {
 	cleanup(job_selection_close) struct job_selection recorded = { 0 };
 	cleanup(report_done) struct report report = { 0 };
 	cleanup(counting_done) struct counting c = { 0 };
-	struct figure calls;
 	struct err err;
 	int status = job_selection_open(cli, &recorded);
 
@@ -330,10 +361,8 @@ static int show_job(const struct cli *cli, const struct request *rq, const char 
 		status = job_selection_gather(&recorded, &report);
 	if (status != CLI_OK)
 		return status;
-	calls = report.job.figures[JOB_FIGURE_SYSCALLS];
-	if (figure_is_known(calls) && rq->for_ns == NOT_GIVEN)
-		return show(cli, rq, report.syscalls.at, report.syscalls.len,
-		            calls.quality != QUALITY_EXACT ? LOST : NULL);
+	if (figure_is_known(report.job.figures[JOB_FIGURE_SYSCALLS]) && rq->for_ns == NOT_GIVEN)
+		return show_recorded(cli, rq, &report);
 	if (report.job.status != JOB_RUNNING) {
 		log_error("the system calls of job '%s' were not counted: run it with --syscalls",
 		          report.job.id);
@@ -342,6 +371,7 @@ static int show_job(const struct cli *cli, const struct request *rq, const char 
 	if (history_job_processes(recorded.reader, job_key_of(&report.job), PROCS_MAX, add_living,
 	                          &c, &err) < 0)
 		return cli_failed(&err);
+	c.is_part = true;
 	return count_and_show(cli, rq, &c);
 }
 

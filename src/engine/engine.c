@@ -230,17 +230,25 @@ static void set_focus(struct engine *e)
 		report_untraced(e, e->tracing.why_not);
 }
 
-bool engine_trace_command(struct engine *e, struct proc_id command)
+const char *engine_trace_command(struct engine *e, struct proc_id command)
 {
+	uint32_t flight_calls = e->options.sampler.flight_calls;
+	const char *caution;
 	struct err err;
 
 	if (!e->options.sampler.traces_syscalls)
-		return false;
+		return NULL;
 	if (tracing_begin(&e->tracing, e->sampler, command, &err) < 0) {
 		report_untraced(e, err.msg);
-		return false;
+		return NULL;
 	}
-	return e->options.sampler.flight_calls != 0;
+	caution = sampler_trace_caution(e->sampler);
+	if (!caution)
+		return flight_calls ? "flight recorder" : NULL;
+	notice(e, caution);
+	if (flight_calls)
+		notice(e, "the flight recorder is off: only BPF can keep the last calls");
+	return "strace";
 }
 
 /* ---- the tick -------------------------------------------------------------------------------- */
@@ -476,6 +484,7 @@ void engine_await_totals(struct engine *e, bool (*cares)(void *self, struct proc
 void engine_settle(struct engine *e, uint64_t patience_ns, uint64_t living,
                    bool (*cares)(void *self, struct proc_id id), void *self)
 {
+	sampler_settle(e->sampler, living != 0);
 	await_events(e, patience_ns, living, cares, self);
 	(void)sampler_owed(e->sampler, cares, self, true);
 	e->is_ending = true;

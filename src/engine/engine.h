@@ -70,8 +70,8 @@ struct jobs *engine_jobs(struct engine *e);
  * boot_ns 0: now. `name` and `text` may be NULL. False: too many events wait. */
 bool engine_emit(struct engine *e, const struct event *event, const char *name, const char *text);
 /* The system calls of a command that is about to run its program are counted, if that was asked for.
- * True: the flight recorder keeps its last ones as well. */
-bool engine_trace_command(struct engine *e, struct proc_id command);
+ * Returns by what, as far as it matters, or what else is kept: "strace", "flight recorder"; NULL: neither. */
+const char *engine_trace_command(struct engine *e, struct proc_id command);
 /* As of the last tick; NULL before the first. */
 const struct pressure *engine_pressure(const struct engine *e);
 

@@ -264,6 +264,8 @@ static int fork_command(struct jobhost *h, struct err *err)
 		                                  .limit = h->options.job->limit };
 	struct launch_options launch = { .argv = h->options.argv,
 		                         .capture = h->options.capture,
+		                         .may_be_traced =
+		                                 h->options.engine.sampler.traces_syscalls,
 		                         .prepare = prepare_child,
 		                         .on_dying = on_dying,
 		                         .on_reaped = on_reaped,
@@ -367,7 +369,8 @@ static void add_to_tier(struct job *job, const char *text)
 {
 	size_t len = strlen(job->tier);
 
-	snprintf(job->tier + len, sizeof job->tier - len, "%s", text);
+	if (text)
+		snprintf(job->tier + len, sizeof job->tier - len, ", %s", text);
 }
 
 int jobhost_start(struct jobhost *h, struct err *err)
@@ -376,8 +379,7 @@ int jobhost_start(struct jobhost *h, struct err *err)
 
 	record_start(h);
 	add_command(h);
-	if (engine_trace_command(h->engine, h->command))
-		add_to_tier(job_of(h), ", flight recorder");
+	add_to_tier(job_of(h), engine_trace_command(h->engine, h->command));
 	if (limit_ns)
 		launcher_set_deadline(h->launcher, h->started_mono_ns + limit_ns);
 	read_inherited_peak(h);

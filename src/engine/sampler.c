@@ -213,6 +213,21 @@ int sampler_trace(struct sampler *s, const pid_t *pids, size_t n, bool from_exec
 	return err_set(err, ENOTSUP, "built without it");
 }
 
+const char *sampler_trace_caution(const struct sampler *s)
+{
+	for (size_t i = 0; i < s->slot_count; i++)
+		if (is_active(&s->slots[i]) && (*s->slots[i].tier)->caution)
+			return (*s->slots[i].tier)->caution;
+	return NULL;
+}
+
+void sampler_settle(struct sampler *s, bool leaves_some)
+{
+	for (size_t i = 0; i < s->slot_count; i++)
+		if (is_active(&s->slots[i]) && (*s->slots[i].tier)->settle)
+			(*s->slots[i].tier)->settle(s->slots[i].self, leaves_some);
+}
+
 bool sampler_is_helper(const struct sampler *s, pid_t pid)
 {
 	for (size_t i = 0; i < s->slot_count; i++) {
@@ -428,6 +443,7 @@ int sampler_open(const struct sampler_options *options, struct sampler **ret, st
 	s->env.gpu_helper = options->gpu_helper;
 	s->env.gpu_insist = options->gpu_insist;
 	s->env.traces_syscalls = options->traces_syscalls;
+	s->env.strace_dirs = options->strace_dirs;
 	s->env.flight_calls = options->flight_calls;
 	s->env.starts_fast = options->jobs_only;
 	s->options = *options;

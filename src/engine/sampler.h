@@ -19,6 +19,7 @@ struct sampler_options {
 	const char *gpu_helper; /* program started as the GPU helper; NULL: GPUs are not watched */
 	bool gpu_insist;        /* even if no device is found */
 	bool traces_syscalls;   /* the calls of processes are counted: sampler_trace() */
+	const char *strace_dirs; /* as in struct probe_env */
 	uint32_t flight_calls;  /* … and the last ones of each thread kept; 0: they are not */
 	const struct probe_role *roles; /* NULL: probe_roles */
 };
@@ -69,6 +70,10 @@ void sampler_set_tracing(struct sampler *s, bool traces_syscalls);
 int sampler_trace(struct sampler *s, const pid_t *pids, size_t n, bool from_exec, struct err *err)
 	must_check;
 /* Whether that is a process of ours that works for a probe: it belongs to no job. */
+/* What tracing a command does to it besides; NULL: nothing. */
+const char *sampler_trace_caution(const struct sampler *s);
+/* After the end of a job: waits for what slow sources still have of it. */
+void sampler_settle(struct sampler *s, bool leaves_some);
 bool sampler_is_helper(const struct sampler *s, pid_t pid);
 /* Reads event sources before the tick, so that their buffers do not overflow. Returns how many events
  * wait. */

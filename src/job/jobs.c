@@ -371,7 +371,7 @@ void jobs_learn(struct jobs *jobs, struct sample *s)
 		members_adopt(&jobs->members, &jobs->roster, s, &jobs->root);
 	if (jobs->adoption && jobs->roster.rows.len && s->procs.len)
 		adoption_tick(jobs->adoption, s, &jobs->roster, &jobs->members);
-	syscall_account_take(&jobs->syscalls, &jobs->roster, s);
+	syscall_account_take(&jobs->syscalls, &jobs->roster, &jobs->members, s);
 	flight_account_take(&jobs->flights, &jobs->roster, s);
 	members_rename(&jobs->members, s);
 	vec_each(&jobs->roster.rows, row) {

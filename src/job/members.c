@@ -88,6 +88,21 @@ bool members_has(const struct members *m, pid_t pid)
 	return map_get(&m->living, (uint64_t)pid, &start_ticks);
 }
 
+#define GRAVES_SOUGHT 4096 /* the latest: more would take too long for each of many */
+
+struct proc_id members_find(const struct members *m, pid_t pid)
+{
+	struct proc_id id = { .pid = pid };
+	size_t n = m->graves.len;
+
+	if (map_get(&m->living, (uint64_t)pid, &id.start_ticks))
+		return id;
+	for (size_t i = n; i > 0 && n - i < GRAVES_SOUGHT; i--)
+		if (m->graves.at[i - 1].id.pid == pid)
+			return m->graves.at[i - 1].id;
+	return id;
+}
+
 static struct job_ref place_of_helper(const struct members *m, const struct job_roster *t,
                                       pid_t pid)
 {

@@ -53,5 +53,7 @@ void members_leave(struct members *m, const struct job_roster *t);
 /* Forgets processes that ended a while ago. */
 void members_forget(struct members *m, struct job_roster *t, uint64_t now_boot_ns);
 bool members_has(const struct members *m, pid_t pid);
+/* The process that has this pid, or had it last, of those that ended a while ago; start_ticks 0: none is known. */
+struct proc_id members_find(const struct members *m, pid_t pid);
 /* Where it belongs, or would if it were not a helper; job -1: nowhere. */
 struct job_ref members_place(const struct members *m, const struct job_roster *t, pid_t pid);

@@ -67,23 +67,42 @@ static void add_to(struct syscall_account *a, const struct syscall_caller *sough
 	at->has_changed |= syscall_counts_add(&at->counts, c);
 }
 
-static void take_use(struct syscall_account *a, struct job_ref at, const struct syscall_use *use)
+static void take_use(struct syscall_account *a, struct proc_id id, struct job_ref at,
+                     const struct syscall_use *use)
 {
-	add_to(a, &(struct syscall_caller){ .id = use->id, .at = at }, &use->c);
+	if (id.start_ticks)
+		add_to(a, &(struct syscall_caller){ .id = id, .at = at }, &use->c);
 	add_to(a, &(struct syscall_caller){ .at = { .job = at.job }, .is_job = true }, &use->c);
 	if (at.sheet)
 		add_to(a, &(struct syscall_caller){ .at = at }, &use->c);
 }
 
+/* One that no event and no tick reported is known to belong to a job, but not as which process. */
+static struct job_ref find_job(const struct job_roster *jobs, const struct members *members,
+                               const struct syscall_use *use, struct proc_id *ret_id)
+{
+	struct job_ref at;
+
+	*ret_id = use->id.start_ticks ? use->id : members_find(members, use->id.pid);
+	at = job_roster_find(jobs, *ret_id);
+	if (at.job >= 0 || use->id.start_ticks)
+		return at;
+	ret_id->start_ticks = 0;
+	at = job_roster_find(jobs, use->traced);
+	return (struct job_ref){ .job = at.job };
+}
+
 void syscall_account_take(struct syscall_account *a, const struct job_roster *jobs,
-                          const struct sample *s)
+                          const struct members *members, const struct sample *s)
 {
 	a->has_lost |= s->syscalls_lost;
+	a->are_slow |= s->syscalls_are_slow;
 	vec_each(&s->syscalls, use) {
-		struct job_ref at = job_roster_find(jobs, use->id);
+		struct proc_id id;
+		struct job_ref at = find_job(jobs, members, use, &id);
 
 		if (at.job >= 0)
-			take_use(a, at, use);
+			take_use(a, id, at, use);
 	}
 	if (!a->callers.len)
 		return;
@@ -151,7 +170,8 @@ void syscall_account_figures(const struct syscall_account *a, struct job *job)
 	const struct syscall_caller *c = find_caller(a, &sought);
 	bool is_launched = !job->root.pid && !job->registrar.pid;
 	enum quality quality = a->has_lost || !is_launched ? QUALITY_AT_LEAST : QUALITY_EXACT;
-	struct figure count = { 0, quality }, ns = { 0, quality };
+	struct figure count = { 0, quality };
+	struct figure ns = { 0, a->are_slow ? quality_join(quality, QUALITY_AT_MOST) : quality };
 
 	if (!c)
 		return;

@@ -2,7 +2,7 @@
 /* syscall_account.h - the system calls of traced processes, summed for each process, sheet and job. */
 #pragma once
 
-#include "model/job_roster.h"
+#include "job/members.h"
 #include "model/snapshot.h"
 
 struct syscall_caller {
@@ -17,12 +17,13 @@ struct syscall_caller {
 struct syscall_account {
 	VEC(struct syscall_caller) callers;
 	bool has_lost; /* some calls were not counted */
+	bool are_slow; /* they took longer than they would have */
 };
 
 void syscall_account_done(struct syscall_account *a);
 /* What was read since the last snapshot, and which processes have ended. */
 void syscall_account_take(struct syscall_account *a, const struct job_roster *jobs,
-                          const struct sample *s);
+                          const struct members *members, const struct sample *s);
 /* Puts them into the snapshot: at a tick all, between ticks those that have changed. */
 void syscall_account_show(struct syscall_account *a, const struct job_roster *jobs,
                           struct snapshot *snap);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/defs.h"
+#include "base/scan.h"
 #include "model/syscall_names.h"
 
 #define ABI_SHIFT 16
@@ -48,6 +49,29 @@ void syscall_name(syscall_id id, char ret[static SYSCALL_NAME_MAX])
 		snprintf(ret, SYSCALL_NAME_MAX, "syscall_%u", id & NUMBER_MASK);
 }
 
+static bool is_name(const char *name, const char *sought, size_t len)
+{
+	return name && strncmp(name, sought, len) == 0 && !name[len];
+}
+
+bool syscall_id_find(const char *name, size_t len, syscall_id *ret)
+{
+	static const char unknown[] = "syscall_0x";
+	struct scan rest = scan_mem(name, len);
+	uint64_t number;
+
+	for (uint32_t abi = 0; abi < SYSCALL_ABI_COUNT; abi++)
+		for (uint32_t i = 0; i < tables[abi].len; i++)
+			if (is_name(tables[abi].at[i], name, len)) {
+				*ret = abi << ABI_SHIFT | i;
+				return true;
+			}
+	if (!scan_lit(&rest, unknown) || !scan_hex(&rest, &number) || !scan_at_end(&rest))
+		return false;
+	*ret = (uint32_t)number & NUMBER_MASK;
+	return true;
+}
+
 /* Not seen by programs, and not in their headers: what makes the kernel repeat a call, or end it with
  * EINTR, after a signal. */
 static const char *const restarts[] = { "ERESTARTSYS", "ERESTARTNOINTR", "ERESTARTNOHAND", NULL,
@@ -64,6 +88,17 @@ void syscall_error_name(uint32_t error, char ret[static SYSCALL_ERROR_MAX])
 		snprintf(ret, SYSCALL_ERROR_MAX, "%s", name);
 	else
 		snprintf(ret, SYSCALL_ERROR_MAX, "errno_%u", error);
+}
+
+uint32_t syscall_error_find(const char *name, size_t len)
+{
+	for (uint32_t i = 0; i < ARRAY_LEN(restarts); i++)
+		if (is_name(restarts[i], name, len))
+			return RESTARTS_AT + i;
+	for (uint32_t i = 1; i < RESTARTS_AT; i++)
+		if (is_name(strerrorname_np((int)i), name, len))
+			return i;
+	return SYSCALL_ERROR_UNKNOWN;
 }
 
 /* Where it stands, or where it belongs. */

@@ -25,8 +25,13 @@ typedef uint32_t syscall_id;
 syscall_id syscall_id_of(enum syscall_abi abi, uint32_t number);
 /* "openat"; "syscall_999" for one that this build has no name for. */
 void syscall_name(syscall_id id, char ret[static SYSCALL_NAME_MAX]);
+/* The reverse, for names that strace uses; it writes "syscall_0x3e7" for one that it has no name for. */
+bool syscall_id_find(const char *name, size_t len, syscall_id *ret);
 /* "ENOENT"; "ERESTARTSYS" for a call that a signal interrupted; "errno_999". */
 void syscall_error_name(uint32_t error, char ret[static SYSCALL_ERROR_MAX]);
+/* The reverse; SYSCALL_ERROR_UNKNOWN: this build has no such name. */
+#define SYSCALL_ERROR_UNKNOWN 4095 /* the largest that the kernel can return */
+uint32_t syscall_error_find(const char *name, size_t len);
 
 /* What one process, sheet or job did with one call; or, with an error, how often it failed so. */
 struct syscall_count {
@@ -68,8 +73,9 @@ size_t syscall_counts_list(const struct syscall_count *counts, size_t n,
 
 /* Of a sample: what a process did since it was read last. */
 struct syscall_use {
-	struct proc_id id;
+	struct proc_id id; /* start_ticks 0: the source knows the pid alone */
 	struct syscall_count c;
+	struct proc_id traced; /* … and that it descends from this process */
 };
 
 /* In a snapshot: whose calls these are. */

@@ -33,6 +33,8 @@ struct probe_env {
 	const char *gpu_helper; /* program started as GPU_HELPER_VERB; NULL: GPUs are not watched */
 	bool gpu_insist;        /* also where no device is seen */
 	bool traces_syscalls;   /* it was asked for: the calls of processes are counted */
+	const char *strace_dirs; /* … by strace, if need be, which is looked for in these, as in
+	                            PATH; NULL: it is not used */
 	uint32_t flight_calls;  /* … and the last ones of each thread kept; 0: they are not */
 };
 
@@ -54,6 +56,7 @@ enum probe_flag {
 struct probe_ops {
 	const char *name; /* used in configuration, messages and `doctor` */
 	unsigned flags;   /* enum probe_flag */
+	const char *caution; /* what trace() does to a command besides; NULL: nothing */
 	int (*open)(const struct probe_env *env, void **ret_self, struct err *err);
 	int (*read)(void *self, struct sample *out, struct err *err);
 	/* Becomes readable when read() should be called before the tick; -1, or no function:
@@ -72,6 +75,10 @@ struct probe_ops {
 	/* From now on, or from the next program on that they run, it reports about these processes
 	 * and those that descend from them. NULL: it reports about all. */
 	int (*trace)(void *self, const pid_t *pids, size_t n, bool from_exec, struct err *err);
+	/* The command has ended, and with it all that it started unless it left some: read() will
+	 * report all there is. Waits for slow sources, for a few seconds at most. NULL: nothing is
+	 * left to wait for. */
+	void (*settle)(void *self, bool leaves_some);
 	void (*health)(const void *self, struct probe_health *ret);
 	void (*close)(void *self); /* NULL is fine */
 };
@@ -91,4 +98,4 @@ extern const struct probe_ops probe_tasks_bpf, probe_tasks_proc;
 extern const struct probe_ops probe_system, probe_cgroup, probe_detail;
 extern const struct probe_ops probe_lifecycle_bpf, probe_lifecycle_connector;
 extern const struct probe_ops probe_gpu_nvml, probe_gpu_smi;
-extern const struct probe_ops probe_syscalls_bpf;
+extern const struct probe_ops probe_syscalls_bpf, probe_syscalls_strace;

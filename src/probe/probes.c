@@ -10,7 +10,8 @@ static const struct probe_ops *const lifecycle_tiers[] = { &probe_lifecycle_bpf,
 	                                                   &probe_lifecycle_connector, NULL };
 static const struct probe_ops *const detail_tiers[] = { &probe_detail, NULL };
 static const struct probe_ops *const gpu_tiers[] = { &probe_gpu_nvml, &probe_gpu_smi, NULL };
-static const struct probe_ops *const syscalls_tiers[] = { &probe_syscalls_bpf, NULL };
+static const struct probe_ops *const syscalls_tiers[] = { &probe_syscalls_bpf, &probe_syscalls_strace,
+	                                                  NULL };
 
 const struct probe_role probe_roles[] = {
 	{ "tasks", "processes and all that is known about each", tasks_tiers },

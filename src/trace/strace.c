@@ -19,6 +19,7 @@
 struct strace {
 	int fd;                   /* to the keeper; -1: it is over */
 	pid_t keeper, strace_pid; /* 0: not known, or gone */
+	pid_t known[2];           /* the same, of those that are gone, too */
 };
 
 /* ---- the program ----------------------------------------------------------------------------- */
@@ -103,7 +104,7 @@ static void words_done(struct words *w)
 static void make_command(const struct strace_options *o, struct words *w)
 {
 	static const char *const lines[] = { "-t", NULL };
-	static const char *const raw[] = { "-T", "-e", "raw=all", "-e", "signal=none", NULL };
+	static const char *const raw[] = { "-ttt", "-T", "-e", "raw=!?clone3", "-e", "signal=none", NULL };
 
 	add_words(w, (const char *const[]){ "strace", "-f", "-o", NULL });
 	add_word(w, xasprintf("/dev/fd/%d", STRACE_TRACE_FD));
@@ -145,7 +146,7 @@ struct strace *strace_new(int take_fd, pid_t keeper)
 	struct strace *s = xcalloc(1, sizeof *s);
 
 	s->fd = take_fd;
-	s->keeper = keeper;
+	s->keeper = s->known[0] = keeper;
 	return s;
 }
 
@@ -190,7 +191,7 @@ bool strace_read(struct strace *s, struct strace_news *ret)
 	if (n < 0 && errno == EAGAIN)
 		return false;
 	if (n == sizeof news && news.strace_pid)
-		s->strace_pid = news.strace_pid;
+		s->strace_pid = s->known[1] = news.strace_pid;
 	if (news.kind == STRACE_IS_OVER) {
 		closep(&s->fd);
 		if (n == sizeof news) /* all is cleaned up, and it is about to exit */
@@ -199,6 +200,22 @@ bool strace_read(struct strace *s, struct strace_news *ret)
 	}
 	*ret = news;
 	return true;
+}
+
+void strace_nudge(const struct strace *s)
+{
+	siginfo_t info = { 0 };
+
+	if (s->keeper && waitid(P_PID, (id_t)s->keeper, &info, WSTOPPED | WNOHANG | __WALL) == 0 &&
+	    info.si_pid)
+		(void)kill(s->keeper, SIGCONT);
+}
+
+/* strace tests the kernel with children in its group, which may outlive it for a moment. */
+bool strace_owns(const struct strace *s, pid_t pid)
+{
+	return pid > 0 && (pid == s->known[0] || pid == s->known[1] ||
+	                   (s->strace_pid && getpgid(pid) == s->strace_pid));
 }
 
 void strace_stop(struct strace *s)

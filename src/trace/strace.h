@@ -7,6 +7,8 @@
  *  - strace: the keeper kills what is left of its process group (strace tests the kernel with children that stop);
  *  - the keeper: the kernel kills strace, and strace_kill() the rest of its group;
  *  - the traced process: strace ends by itself.
+ * A strace that was stopped by a signal would stop what it traces: the keeper has it go on, and strace_nudge() the
+ * keeper.
  * Only if we and the keeper are killed together in the few milliseconds in which strace starts, one of those children
  * may stay.
  * strace attaches by PTRACE_SEIZE, which stops nothing by a signal: the kernel lets all traced processes go on when
@@ -29,11 +31,14 @@ struct strace_options {
 	pid_t pid;
 	const pid_t *others; /* further processes; those that have ended are left out */
 	size_t others_len;
-	bool is_raw; /* lines for strace_line.h: without a time of day, with how long each call took */
+	bool is_raw; /* lines for strace_line.h, passed on in batches */
 	const char *filter; /* what `strace -e trace=` takes; NULL: all calls */
 	int out_fd;         /* where the trace goes; borrowed until strace_start() returns */
 	uint64_t for_ns;    /* 0: until all that is traced has ended */
 	uint64_t max_bytes; /* 0: any number */
+	/* What is traced waits while the output is not read, up to so long: then strace ends, and the end is
+	 * STRACE_OUTPUT_FAILED with ETIMEDOUT. 0: for ever. */
+	uint64_t patience_ns;
 	/* With the rights of this user only; for the spawner (strace_spawner.h). */
 	bool has_user;
 	uid_t uid;
@@ -74,6 +79,10 @@ int strace_start(const struct strace_options *o, struct strace **ret, struct err
 int strace_fd(const struct strace *s);
 /* False: there is none yet. After STRACE_IS_OVER there is no more. */
 bool strace_read(struct strace *s, struct strace_news *ret);
+/* Has the keeper go on, should it have been stopped. */
+void strace_nudge(const struct strace *s);
+/* Whether that is, or was, a process of ours: the keeper, strace, or a child of strace. */
+bool strace_owns(const struct strace *s, pid_t pid);
 /* Asks for the end, which takes up to a second or two and is reported. */
 void strace_stop(struct strace *s);
 /* When the end was not reported in time, or the keeper was lost: kills what is left. Needs a caller that is a

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "model/own_program.h"
 
 #define CHUNK_BYTES ((size_t)1 << 16)
 #define MESSAGE_MAX 512
@@ -24,7 +25,9 @@
 	100000 /* a write to a terminal that was stopped, or to a full pipe, is given up after */
 #define PATIENCE_NS                                                                                \
 	(1 * NS_PER_S) /* from SIGTERM to SIGKILL: strace waits for each process it detaches from */
-#define OWN_FDS 10     /* above those that are put in place */
+#define BATCH_NS (5 * NS_PER_MS) /* lines that are only counted are passed on together */
+#define STOPPED_CHECK_MS 500     /* whether strace was stopped */
+#define OWN_FDS 10               /* above those that are put in place */
 
 enum { KEEPER_OUT_FD = 3, KEEPER_CONTROL_FD };
 
@@ -35,6 +38,8 @@ struct keeper {
 	int out, trace_fd, message_fd; /* -1: closed, or nothing is written any more */
 	uint64_t end_ns,
 		kill_ns; /* when its time is over, or it is to be killed; UINT64_MAX: never */
+	uint64_t batch_ns;   /* until then no more is read */
+	uint64_t blocked_ns; /* since then nothing could be written; 0: it can */
 	bool is_attached, is_ending;
 	struct strace_news over; /* as far as it is known */
 	char chunk[CHUNK_BYTES];
@@ -109,7 +114,7 @@ static bool start_strace(struct keeper *k)
 	if (pipe2(p.trace, O_CLOEXEC) < 0 || pipe2(p.message, O_CLOEXEC) < 0 ||
 	    pipe2(p.gate, O_CLOEXEC) < 0)
 		return false;
-	k->strace = thread_fork_helper("strace");
+	k->strace = thread_fork_helper(OURS_TRACE);
 	if (k->strace == 0)
 		become_strace(k->plan, keeper, &p);
 	if (k->strace < 0)
@@ -187,6 +192,16 @@ static void stop_writing(struct keeper *k, enum strace_end end, int code)
 	end_strace(k, end, code);
 }
 
+/* Whether its reader had time enough. */
+static bool is_given_up(struct keeper *k)
+{
+	uint64_t now = clock_mono_ns(), patience_ns = k->plan->options.patience_ns;
+
+	if (!k->blocked_ns)
+		k->blocked_ns = now;
+	return patience_ns && now - k->blocked_ns >= patience_ns;
+}
+
 static void pass_on(struct keeper *k)
 {
 	const char *bytes = k->chunk + k->chunk_done;
@@ -207,11 +222,14 @@ static void pass_on(struct keeper *k)
 	if (done > 0) {
 		k->chunk_done += (size_t)done;
 		k->over.bytes += (uint64_t)done;
+		k->blocked_ns = 0;
 	}
 	if (room < n && done == (ssize_t)room)
 		stop_writing(k, STRACE_FULL, 0);
 	else if (done <= 0 && k->is_ending)
 		k->out = -1; /* its reader has stopped reading, and we are to end */
+	else if (done <= 0 && room && is_given_up(k))
+		stop_writing(k, STRACE_OUTPUT_FAILED, ETIMEDOUT);
 }
 
 static bool take_trace(struct keeper *k)
@@ -222,6 +240,8 @@ static bool take_trace(struct keeper *k)
 		k->chunk_len = (size_t)n;
 	else if (n == 0)
 		closep(&k->trace_fd);
+	if (k->plan->options.is_raw && n < (ssize_t)sizeof k->chunk)
+		k->batch_ns = clock_mono_ns() + BATCH_NS;
 	return n > 0;
 }
 
@@ -273,9 +293,20 @@ static int wait_ms(const struct keeper *k)
 {
 	uint64_t now = clock_mono_ns(), at = MIN(k->end_ns, k->kill_ns);
 
+	if (k->batch_ns > now)
+		at = MIN(at, k->batch_ns);
 	if (k->chunk_len || at <= now)
 		return 0;
-	return at == UINT64_MAX ? -1 : (int)MIN((at - now) / NS_PER_MS + 1, (uint64_t)3600000);
+	return (int)MIN((at - now) / NS_PER_MS + 1, (uint64_t)STOPPED_CHECK_MS);
+}
+
+/* What it traces would wait for it. */
+static void watch_for_stop(const struct keeper *k)
+{
+	siginfo_t info = { 0 };
+
+	if (waitid(P_PID, (id_t)k->strace, &info, WSTOPPED | WNOHANG | __WALL) == 0 && info.si_pid)
+		(void)kill(k->strace, SIGCONT);
 }
 
 static void watch_time(struct keeper *k)
@@ -292,6 +323,11 @@ static void watch_time(struct keeper *k)
 	}
 }
 
+static bool may_read(const struct keeper *k)
+{
+	return !k->chunk_len && clock_mono_ns() >= k->batch_ns;
+}
+
 static void keep(struct keeper *k)
 {
 	bool is_over = false;
@@ -302,7 +338,7 @@ static void keep(struct keeper *k)
 			{ .fd = k->is_ending ? -1 : KEEPER_CONTROL_FD, .events = POLLIN },
 			{ .fd = k->is_ending ? -1 : k->out },
 			{ .fd = k->message_fd, .events = POLLIN },
-			{ .fd = k->chunk_len ? -1 : k->trace_fd, .events = POLLIN }
+			{ .fd = may_read(k) ? k->trace_fd : -1, .events = POLLIN }
 		};
 
 		(void)poll(fds, ARRAY_LEN(fds), wait_ms(k));
@@ -317,6 +353,7 @@ static void keep(struct keeper *k)
 		if (k->chunk_len)
 			pass_on(k);
 		watch_time(k);
+		watch_for_stop(k);
 		is_over = fds[0].revents != 0;
 	}
 }
@@ -402,6 +439,16 @@ static bool become_user(const struct strace_options *o)
 	                        getuid() == o->uid && geteuid() == o->uid);
 }
 
+static bool close_standard_files(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	bool is_done = null >= 0;
+
+	for (int fd = 0; is_done && fd <= STDERR_FILENO; fd++)
+		is_done = dup2(null, fd) >= 0;
+	return is_done;
+}
+
 /* Files of others would stay open for as long as we run. The handler interrupts writes. */
 static bool settle(const struct strace_plan *plan)
 {
@@ -414,7 +461,7 @@ static bool settle(const struct strace_plan *plan)
 	sigaction(SIGALRM, &alarm, NULL);
 	out = fcntl(plan->options.out_fd, F_DUPFD_CLOEXEC, OWN_FDS);
 	control = fcntl(plan->control_fd, F_DUPFD_CLOEXEC, OWN_FDS);
-	return out >= 0 && control >= 0 && dup3(out, KEEPER_OUT_FD, O_CLOEXEC) >= 0 &&
+	return out >= 0 && control >= 0 && close_standard_files() && dup3(out, KEEPER_OUT_FD, O_CLOEXEC) >= 0 &&
 	       dup3(control, KEEPER_CONTROL_FD, O_CLOEXEC) >= 0 &&
 	       syscall(SYS_close_range, KEEPER_CONTROL_FD + 1, ~0U, 0) == 0 && chdir("/") == 0;
 }

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/strace_line.h"
 
-#include <math.h>
-#include <stdlib.h>
+#include <sched.h>
 #include <string.h>
-
-#define NAMES_MAX 2048
 
 static bool is_name_char(char c)
 {
@@ -32,6 +29,12 @@ static uint64_t time_at_end(struct scan line)
 	return scan_fixed(&s, 9, &ns) && scan_lit(&s, ">") && scan_at_end(&s) ? ns : 0;
 }
 
+static void take_number(struct scan s, uint64_t *ret)
+{
+	*ret = 0;
+	(void)(scan_lit(&s, "0x") ? scan_hex(&s, ret) : scan_u64(&s, ret));
+}
+
 /* ) = 0x3 <0.000010>
  * ) = -1 ENOENT (No such file or directory) <0.000008>
  * ) = ? ERESTARTSYS (To be restarted if SA_RESTART is set) <0.500000>
@@ -39,7 +42,7 @@ static uint64_t time_at_end(struct scan line)
  * False: it has not returned. */
 static bool take_result(struct scan s, struct strace_line *ret)
 {
-	struct scan args, result;
+	struct scan args, result, error;
 
 	if (!scan_until(&s, ')', &args))
 		return false;
@@ -49,17 +52,66 @@ static bool take_result(struct scan s, struct strace_line *ret)
 	scan_blanks(&s);
 	if (!scan_word(&s, &result))
 		return false;
+	take_number(result, &ret->result);
 	scan_blanks(&s);
-	ret->has_failed = s.p < s.end && *s.p == 'E';
 	ret->ns = time_at_end(s);
+	if (s.p < s.end && *s.p == 'E' && scan_word(&s, &error))
+		ret->error = error;
 	return true;
 }
 
-/* 4711 openat(0xffffff9c, 0x7f97d722c0b1, 0x80000, 0) = 0x3 <0.000010>
- * 4711 wait4(0xffffffff, 0x7ffc70a4f2fc, 0, 0 <unfinished ...>
- * 4711 <... wait4 resumed>) = 0x74ad <0.000150>
- * 4711 pause( <detached ...>
- * 4711 +++ exited with 0 +++ */
+/* clone(0x3d0f00, 0x7f…
+ * clone3({flags=CLONE_VM|…|CLONE_THREAD|…, child_tid=… */
+static bool finds_thread(struct scan name, struct scan args)
+{
+	static const char word[] = "CLONE_THREAD";
+	uint64_t flags;
+
+	if (scan_eq(&name, "clone3"))
+		return memmem(args.p, scan_left(&args), word, sizeof word - 1);
+	if (!scan_eq(&name, "clone"))
+		return false;
+	take_number(args, &flags);
+	return flags & CLONE_THREAD;
+}
+
+/* +++ exited with 0 +++
+ * +++ killed by SIGKILL (core dumped) +++
+ * +++ superseded by execve in pid 4712 +++ */
+static void take_end(struct scan s, struct strace_line *ret)
+{
+	uint64_t tid;
+
+	if (scan_lit(&s, "exited ") || scan_lit(&s, "killed ")) {
+		ret->kind = STRACE_LINE_ENDED;
+	} else if (scan_lit(&s, "superseded by execve in pid ") && scan_u64(&s, &tid)) {
+		ret->kind = STRACE_LINE_SUPERSEDED;
+		ret->other = (pid_t)tid;
+	}
+}
+
+/* What stands behind tid and time. False: it is none of strace's. */
+static bool take_rest(struct scan line, struct strace_line *l)
+{
+	if (scan_lit(&line, "+++ ")) {
+		take_end(line, l);
+	} else if (scan_lit(&line, "<... ")) {
+		if (!take_name(&line, &l->name) || !scan_lit(&line, " resumed>"))
+			return false;
+		l->kind = take_result(line, l) ? STRACE_LINE_LEFT : 0;
+	} else if (take_name(&line, &l->name) && scan_lit(&line, "(")) {
+		l->makes_thread = finds_thread(l->name, line);
+		l->kind = STRACE_LINE_ENTERED | (take_result(line, l) ? STRACE_LINE_LEFT : 0);
+	}
+	return true;
+}
+
+/* 4711 1700000000.123456 openat(0xffffff9c, 0x7f97d722c0b1, 0x80000, 0) = 0x3 <0.000010>
+ * 4711 1700000000.123456 wait4(0xffffffff, 0x7ffc70a4f2fc, 0, 0 <unfinished ...>
+ * 4711 1700000000.123456 <... wait4 resumed>) = 0x74ad <0.000150>
+ * 4711 1700000000.123456 pause( <detached ...>
+ * 4711 1700000000.123456 +++ exited with 0 +++
+ * The time may be missing. */
 bool strace_line_parse(struct scan line, struct strace_line *ret)
 {
 	struct strace_line l = { 0 };
@@ -67,65 +119,15 @@ bool strace_line_parse(struct scan line, struct strace_line *ret)
 
 	if (!scan_u64(&line, &tid))
 		return false;
+	l.tid = (pid_t)tid;
 	scan_blanks(&line);
-	if (scan_lit(&line, "<... ")) {
-		if (!take_name(&line, &l.name) || !scan_lit(&line, " resumed>"))
+	if (line.p < line.end && *line.p >= '0' && *line.p <= '9') {
+		if (!scan_fixed(&line, 9, &l.at_ns))
 			return false;
-		l.kind = take_result(line, &l) ? STRACE_LINE_LEFT : 0;
-	} else if (take_name(&line, &l.name) && scan_lit(&line, "(")) {
-		l.kind = STRACE_LINE_ENTERED | (take_result(line, &l) ? STRACE_LINE_LEFT : 0);
+		scan_blanks(&line);
 	}
+	if (!take_rest(line, &l))
+		return false;
 	*ret = l;
 	return true;
-}
-
-static struct syscall_record *record_of(struct strace_counts *c, struct scan name)
-{
-	size_t n = MIN(scan_left(&name), (size_t)SYSCALL_NAME_MAX - 1);
-	struct syscall_record *r;
-
-	vec_each(&c->list, known)
-		if (strncmp(known->name, name.p, n) == 0 && !known->name[n])
-			return known;
-	r = vec_push(&c->list, NAMES_MAX);
-	if (r)
-		memcpy(r->name, name.p, n);
-	return r;
-}
-
-void strace_counts_add(struct strace_counts *c, const struct strace_line *line)
-{
-	struct syscall_record *r = line->kind ? record_of(c, line->name) : NULL;
-
-	if (!r)
-		return;
-	r->count += line->kind & STRACE_LINE_ENTERED ? 1 : 0;
-	r->errors += line->has_failed;
-	r->ns += line->ns;
-}
-
-static int by_time(const void *a_, const void *b_)
-{
-	const struct syscall_record *a = a_, *b = b_;
-
-	if (a->ns != b->ns)
-		return a->ns < b->ns ? 1 : -1;
-	return strcmp(a->name, b->name);
-}
-
-void strace_counts_finish(struct strace_counts *c)
-{
-	double all_ns = 0;
-
-	vec_each(&c->list, call)
-		all_ns += (double)call->ns;
-	vec_each(&c->list, call)
-		call->time_ratio = all_ns > 0 ? (double)call->ns / all_ns : NAN;
-	if (c->list.len)
-		qsort(c->list.at, c->list.len, sizeof *c->list.at, by_time);
-}
-
-void strace_counts_done(struct strace_counts *c)
-{
-	vec_done(&c->list);
 }

@@ -36,7 +36,7 @@ static void put_profile_quality(const struct report *r, const struct job_profile
 	for (size_t i = 0; i < ARRAY_LEN(own); i++)
 		put_quality(j, own[i].key, r->job.figures[own[i].id].quality);
 	put_quality(j, "unique_pid_count", unique_pids_quality(r));
-	put_quality(j, "syscall_hotspots", r->job.figures[JOB_FIGURE_SYSCALLS].quality);
+	put_quality(j, "syscall_hotspots", r->job.figures[JOB_FIGURE_SYSCALL_TIME].quality);
 	json_key(j, "sheet_metrics");
 	profile_sheet_qualities_json(j, p);
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)

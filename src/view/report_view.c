@@ -243,18 +243,32 @@ static void put_processes(struct facts *f, const struct job *job)
 
 #define SYSCALLS_SHOWN 5
 
+static void put_hotspots(struct facts *f, const struct report *r)
+{
+	for (size_t i = 0; i < MIN(r->syscalls.len, (size_t)SYSCALLS_SHOWN); i++)
+		facts_join(f, i ? FACT_COMMA : FACT_GLANCE, "%s %s", r->syscalls.at[i].name,
+		           format_percent(r->syscalls.at[i].time_ratio).at);
+}
+
+/* Where strace counted, the time is not as exact as the number. */
 static void put_syscalls(struct facts *f, const struct report *r)
 {
 	const struct job *job = &r->job;
+	struct words count = job_figure_words(job, JOB_FIGURE_SYSCALLS);
+	struct words time = job_figure_words(job, JOB_FIGURE_SYSCALL_TIME);
 
 	if (!r->syscalls.len)
 		return;
 	begin_figure(f, job, "Syscalls", JOB_FIGURE_SYSCALLS);
-	facts_part(f, "%s in %s", job_figure_words(job, JOB_FIGURE_SYSCALLS).at,
-	           job_figure_words(job, JOB_FIGURE_SYSCALL_TIME).at);
-	for (size_t i = 0; i < MIN(r->syscalls.len, (size_t)SYSCALLS_SHOWN); i++)
-		facts_join(f, i ? FACT_COMMA : FACT_GLANCE, "%s %s", r->syscalls.at[i].name,
-		           format_percent(r->syscalls.at[i].time_ratio).at);
+	if (job->figures[JOB_FIGURE_SYSCALLS].quality ==
+	    job->figures[JOB_FIGURE_SYSCALL_TIME].quality) {
+		facts_part(f, "%s in %s", count.at, time.at);
+	} else {
+		facts_part(f, "%s", count.at);
+		begin_figure(f, job, "", JOB_FIGURE_SYSCALL_TIME);
+		facts_part(f, "%s in them", time.at);
+	}
+	put_hotspots(f, r);
 }
 
 /* What is shown as allowed beside the figure that it limits is not repeated. */

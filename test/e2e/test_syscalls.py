@@ -128,16 +128,6 @@ def test_programs_and_people_read_where_the_time_went(count, run, proctor):
 	assert json.loads(job["syscall_time_pct"]) == {name: call["time_pct"] for name, call in report["syscalls"].items()}
 
 
-@pytest.mark.needs_root
-def test_without_the_rights_it_is_said_and_nothing_is_zero(as_nobody):
-	run = Plain(as_nobody)
-	done = run("true", options=["--syscalls"])
-	assert done.returncode == 0
-	assert "system calls are not counted: BPF needs CAP_BPF and CAP_PERFMON" in done.stderr
-	assert run.job()["syscall_counts"] == "{}"
-	assert run.job()["syscall_count"] is None
-
-
 # ---- of processes that run already ------------------------------------------------------------------
 
 @pytest.mark.needs_root

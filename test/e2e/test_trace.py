@@ -289,7 +289,8 @@ def test_a_user_without_rights_has_calls_counted_by_strace(as_nobody, children, 
 	assert target.wait() == 5
 	assert (counted[0].returncode, counted[0].stderr) == (0, "")
 	found = json.loads(counted[0].stdout)
-	assert found["quality"] == "at_least"
+	assert (found["quality"], found["time_quality"]) == ("exact", "at_most")
+	assert found["seconds"] > 0 and found["since"].endswith("Z")
 	assert found["syscalls"]["exit_group"]["count"] == 3
 	assert found["syscalls"]["getppid"]["count"] in (345, 346)  # a shell asks, too
 	assert found["syscalls"]["close"]["errors"] >= 67 and found["syscalls"]["openat"]["errors"] >= 67
@@ -302,7 +303,7 @@ def test_counting_by_strace_ends_like_a_trace(as_nobody, children):
 	done = as_nobody("syscalls", target.pid, "--for", "0.5s")
 	assert (done.returncode, done.stderr) == (0, "")
 	assert re.search(r"^execve +\d+ ", done.stdout, re.M)
-	assert done.stdout.endswith("counted by strace, without the time of calls that had not returned yet\n")
+	assert re.search(r"\ncounted for \d+ms, from \d\d:\d\d:\d\d on\ncounted by strace, under which calls take longer\n$", done.stdout)
 	wait_for(lambda: goes_on(target.pid))
 	status, messages = (done := as_nobody("syscalls", children.spawn(RESTING).pid)).returncode, done.stderr
 	assert status == 1 and "belongs to root" in messages and "BPF needs CAP_BPF" in messages

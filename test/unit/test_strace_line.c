@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/strace_line.h"
 
-#include <math.h>
-
 #include "check.h"
 
 static struct strace_line parse(const char *text)
@@ -21,14 +19,16 @@ static void test_strace_line__has_call_time_and_failure(void **state)
 	assert_int_equal(l.kind, STRACE_LINE_ENTERED | STRACE_LINE_LEFT);
 	assert_true(scan_eq(&l.name, "openat"));
 	assert_int_equal(l.ns, 10000);
-	assert_false(l.has_failed);
+	assert_int_equal(scan_left(&l.error), 0);
+	assert_int_equal(l.result, 3);
+	assert_int_equal(l.tid, 29868);
 	l = parse(
 		"29868 access(0x7f97d722d2a0, 0x4) = -1 ENOENT (No such file or directory) <0.000008>");
-	assert_true(l.has_failed);
+	assert_true(scan_eq(&l.error, "ENOENT"));
 	assert_int_equal(l.ns, 8000);
 	l = parse(
 		"7   read(0, 0x7ffc, 0x1) = ? ERESTARTSYS (To be restarted if SA_RESTART is set) <1.500000>");
-	assert_true(l.has_failed);
+	assert_true(scan_eq(&l.error, "ERESTARTSYS"));
 	assert_int_equal(l.ns, 1500 * NS_PER_MS);
 }
 
@@ -44,7 +44,7 @@ static void test_strace_line__pairs_entry_and_return(void **state)
 	assert_int_equal(l.ns, 150000);
 	l = parse(
 		"29868 <... newfstatat resumed>, 0x7ffc70a4f370, 0) = -1 EBADF (Bad file descriptor) <0.000022>");
-	assert_true(l.has_failed);
+	assert_true(scan_eq(&l.error, "EBADF"));
 	l = parse("29868 <... pause resumed> <unfinished ...>) = ?");
 	assert_int_equal(l.ns, 0);
 }
@@ -62,7 +62,7 @@ static void test_strace_line__leaves_out_what_is_no_call(void **state)
 {
 	struct strace_line l = { .ns = 7 };
 
-	assert_int_equal(parse("29868 +++ exited with 0 +++").kind, 0);
+	assert_int_equal(parse("29868 +++ something else +++").kind, 0);
 	assert_int_equal(parse("29868 --- stopped by SIGSTOP ---").kind, 0);
 	assert_int_equal(parse("29868 ").kind, 0);
 	assert_false(strace_line_parse(scan_str(""), &l));
@@ -71,38 +71,37 @@ static void test_strace_line__leaves_out_what_is_no_call(void **state)
 	assert_int_equal(l.ns, 7);
 }
 
-static void test_strace_counts__add_up_and_come_by_time(void **state)
+static void test_strace_line__has_the_time_of_day(void **state)
 {
-	struct strace_counts c = { 0 };
-	static const char *const lines[] = {
-		"1 read(0) = 0 <0.250000>",
-		"1 readv(0) = 0 <0.250000>",
-		"2 write(0 <unfinished ...>",
-		"1 read(0) = -1 EIO (Input/output error) <0.100000>",
-		"2 <... write resumed>) = 0x5 <0.400000>",
-		"1 exit_group(0) = ?",
-	};
+	struct strace_line l = parse("7 1794961175.694432 getppid()       = 0x70e8 <0.000008>");
 
-	for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
-		struct strace_line l = parse(lines[i]);
+	(void)state;
+	assert_int_equal(l.at_ns, 1794961175694432000);
+	assert_int_equal(l.result, 0x70e8);
+	l = parse("7 1794961175.694432 +++ killed by SIGSEGV (core dumped) +++");
+	assert_int_equal(l.kind, STRACE_LINE_ENDED);
+	assert_int_equal(l.at_ns, 1794961175694432000);
+	l = parse("7 1794961175.694432 +++ superseded by execve in pid 9 +++");
+	assert_int_equal(l.kind, STRACE_LINE_SUPERSEDED);
+	assert_int_equal(l.other, 9);
+}
 
-		strace_counts_add(&c, &l);
-	}
-	strace_counts_finish(&c);
-	assert_int_equal(c.list.len, 4);
-	assert_string_equal(c.list.at[0].name, "write");
-	assert_int_equal(c.list.at[0].count, 1);
-	assert_float_equal(c.list.at[0].time_ratio, 0.4, 1e-9);
-	assert_string_equal(c.list.at[1].name, "read");
-	assert_int_equal(c.list.at[1].count, 2);
-	assert_int_equal(c.list.at[1].errors, 1);
-	assert_string_equal(c.list.at[3].name, "exit_group");
-	assert_int_equal(c.list.at[3].count, 1);
-	strace_counts_done(&c);
+static void test_strace_line__distinguishes_threads_from_processes(void **state)
+{
+	(void)state;
+	assert_true(parse("7 clone3({flags=CLONE_VM|CLONE_FS|CLONE_THREAD|CLONE_SYSVSEM, child_tid=0x7f} "
+	                  "=> {parent_tid=[12]}, 88) = 12 <0.000053>")
+	                    .makes_thread);
+	assert_false(parse("7 clone3({flags=CLONE_VM|CLONE_VFORK, exit_signal=SIGCHLD}, 88 <unfinished ...>")
+	                     .makes_thread);
+	assert_true(parse("7 clone(0x3d0f00, 0x7f, 0x7f, 0x7f, 0x7f <unfinished ...>").makes_thread);
+	assert_false(parse("7 clone(0x1200011, 0, 0, 0x7f, 0) = 0x9 <0.000053>").makes_thread);
+	assert_false(parse("7 read(0x10000, 0x10000, 0x10000) = 0 <0.000053>").makes_thread);
 }
 
 RUN_TESTS(TEST(test_strace_line__has_call_time_and_failure),
           TEST(test_strace_line__pairs_entry_and_return),
           TEST(test_strace_line__knows_calls_that_never_return),
           TEST(test_strace_line__leaves_out_what_is_no_call),
-          TEST(test_strace_counts__add_up_and_come_by_time))
+          TEST(test_strace_line__has_the_time_of_day),
+          TEST(test_strace_line__distinguishes_threads_from_processes))

@@ -9,6 +9,7 @@
 
 struct bench {
 	struct job_roster jobs;
+	struct members members;
 	job_handle job;
 	struct syscall_account a;
 	struct sample s;
@@ -28,6 +29,7 @@ static void done(struct bench *b)
 	syscall_account_done(&b->a);
 	sample_done(&b->s);
 	snapshot_done(&b->snap);
+	members_done(&b->members);
 	job_roster_done(&b->jobs);
 }
 
@@ -35,13 +37,14 @@ static void put(struct bench *b, struct proc_id id, syscall_id call, uint64_t co
 {
 	struct syscall_use *use = vec_push(&b->s.syscalls, SYSCALL_USES_MAX);
 
-	*use = (struct syscall_use){ id, { .call = call, .count = count, .ns = ns } };
+	*use = (struct syscall_use){ .id = id,
+		                     .c = { .call = call, .count = count, .ns = ns } };
 }
 
 /* What was put is taken, and the snapshot is that of so many ns after the first. */
 static void show(struct bench *b, uint64_t after_ns)
 {
-	syscall_account_take(&b->a, &b->jobs, &b->s);
+	syscall_account_take(&b->a, &b->jobs, &b->members, &b->s);
 	sample_reset(&b->s);
 	snapshot_reset(&b->snap);
 	b->snap.boot_ns = T0_NS + after_ns;
@@ -152,7 +155,56 @@ static void test_figures__are_exact_unless_calls_were_lost(void **state)
 	done(&b);
 }
 
+static void put_by_pid(struct bench *b, pid_t pid, uint64_t count)
+{
+	put(b, (struct proc_id){ .pid = pid }, 5, count, 1);
+	b->s.syscalls.at[b->s.syscalls.len - 1].traced = FIRST;
+}
+
+static void test_account__finds_processes_by_their_pid(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	begin(&b);
+	map_put(&b.members.living, (uint64_t)SECOND.pid, SECOND.start_ticks);
+	*vec_push(&b.members.graves, 1) = (struct member_grave){ FIRST, T0_NS };
+	put_by_pid(&b, FIRST.pid, 1);
+	put_by_pid(&b, SECOND.pid, 10);
+	put_by_pid(&b, 999, 100); /* no tick saw it: it counts for the job alone */
+	show(&b, 0);
+	assert_int_equal(count_of(&b, snapshot_find_caller(&b.snap, FIRST)), 1);
+	assert_int_equal(count_of(&b, snapshot_find_caller(&b.snap, SECOND)), 10);
+	assert_int_equal(count_of(&b, find(&b, 0, 3)), 10);
+	assert_int_equal(count_of(&b, find(&b, 0, 0)), 111);
+	assert_int_equal(b.snap.callers.len, 4);
+	done(&b);
+}
+
+static void test_figures__have_an_upper_bound_of_the_time_where_counting_slows_calls_down(void **state)
+{
+	struct bench b;
+	struct job job;
+
+	(void)state;
+	begin(&b);
+	b.s.syscalls_are_slow = true;
+	put(&b, FIRST, 5, 7, 100);
+	show(&b, 0);
+	job = figures(&b);
+	assert_int_equal(job.figures[JOB_FIGURE_SYSCALLS].quality, QUALITY_EXACT);
+	assert_int_equal(job.figures[JOB_FIGURE_SYSCALL_TIME].quality, QUALITY_AT_MOST);
+	b.s.syscalls_lost = true;
+	show(&b, NS_PER_S);
+	job = figures(&b);
+	assert_int_equal(job.figures[JOB_FIGURE_SYSCALLS].quality, QUALITY_AT_LEAST);
+	assert_int_equal(job.figures[JOB_FIGURE_SYSCALL_TIME].quality, QUALITY_SAMPLED);
+	done(&b);
+}
+
 RUN_TESTS(TEST(test_account__sums_up_processes_sheets_and_jobs),
           TEST(test_account__shows_what_has_not_changed_at_ticks_only),
           TEST(test_account__adds_what_is_reported_after_the_end_of_a_process),
-          TEST(test_figures__are_exact_unless_calls_were_lost))
+          TEST(test_account__finds_processes_by_their_pid),
+          TEST(test_figures__are_exact_unless_calls_were_lost),
+          TEST(test_figures__have_an_upper_bound_of_the_time_where_counting_slows_calls_down))

@@ -454,8 +454,12 @@ static _Noreturn void become_command(const struct launcher *l)
 {
 	struct err err = { 0 };
 
+	if (l->options.may_be_traced) /* where kernel.yama.ptrace_scope is 1 */
+		(void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
 	if (!await_release(l))
 		_exit(EXEC_ERROR_OURS);
+	if (l->options.may_be_traced)
+		(void)prctl(PR_SET_PTRACER, 0);
 	if (!l->options.prepare || l->options.prepare(l->options.self, l->is_inside, &err) == 0) {
 		if (l->death_signal) /* it is meant for the command, too */
 			(void)prctl(PR_SET_PDEATHSIG, l->death_signal);

@@ -28,6 +28,7 @@ struct launch_end {
 struct launch_options {
 	char *const *argv;
 	struct capture *capture; /* borrowed; NULL: its output is not captured */
+	bool may_be_traced;      /* by a process of ours, from before the release on */
 	int cgroup_fd;           /* the command is born in this v2 group; -1: in ours */
 	/* Called in the child before exec; must be async-signal-safe. is_inside: it was born in the
 	 * group. If it fails, the command is not started and the error is passed to the parent.
