@@ -214,18 +214,20 @@ static int prepare_sums(struct history *r, struct job_key key, sqlite3_stmt **re
 	cleanup(buf_done) struct buf sql = { 0 };
 
 	buf_printf(&sql,
-	           "SELECT s.time AS time, m.procs, m.rss_kib, m.cpu, %s, %s"
+	           "SELECT s.time AS time, m.procs, m.rss_kib, m.cpu, %s, %s, %s"
 	           " FROM job j CROSS JOIN" JOB_SAMPLES
 	           " CROSS JOIN snapshot s ON s.id = m.snapshot WHERE j.id = ?1",
 	           has_used ? "m.used_kib, m.charged_kib, m.cpu_us" : "NULL, NULL, NULL",
 	           has_used ? "m.read_bytes, m.written_bytes, m.gpu_memory_kib, m.gpu_sm,"
 	                      " m.gpu_device_memory_kib, m.gpu_util"
-	                    : "NULL, NULL, NULL, NULL, NULL, NULL");
+	                    : "NULL, NULL, NULL, NULL, NULL, NULL",
+	           db_has_column(r->db, "job_sample", "gpu_energy_mj") ? "m.gpu_energy_mj"
+	                                                               : "NULL");
 	if (has_used)
 		buf_puts(&sql, " UNION ALL SELECT ended, 0, 0, CAST(round("
 		               "min(max(rest_us, 0)/1e3/(ended - since), cores)) AS INTEGER),"
 		               " NULL, NULL, cpu_us, read_bytes, written_bytes, NULL, NULL,"
-		               " NULL, NULL FROM (" SCHEMA_LAST_SAMPLES
+		               " NULL, NULL, NULL FROM (" SCHEMA_LAST_SAMPLES
 		               " AND j.id = ?1) WHERE ended > since AND rest_us IS NOT NULL");
 	buf_puts(&sql, " ORDER BY 1");
 	return history_prepare_for_job(r, sql.at, key, ret, err);
@@ -256,6 +258,7 @@ int history_job_sums(struct history *r, struct job_key key, size_t limit, reader
 			.sum.gpu_sm = column_figure(stmt, 10, UNIT_PCT),
 			.sum.gpu_device_memory = column_figure(stmt, 11, UNIT_MIB),
 			.sum.gpu_util = column_figure(stmt, 12, UNIT_PCT),
+			.sum.gpu_energy = column_figure(stmt, 13, UNIT_WH),
 		};
 
 		result = fn(self, &sum);
@@ -447,6 +450,7 @@ static void use_figures(struct job_profile *p, const struct job *job)
 {
 	uint64_t rows = p->spawns.value;
 
+	memcpy(p->figures, job->figures, sizeof p->figures);
 	use_figure(&p->cpu_time_ns, &job->figures[JOB_FIGURE_CPU]);
 	use_figure(&p->peak_rss_bytes, &job->figures[JOB_FIGURE_PEAK_RSS]);
 	use_figure(&p->spawns, &job->figures[JOB_FIGURE_PROCESSES]);

@@ -7,39 +7,29 @@
  * is not known. */
 #pragma once
 
+#include "job/gpu_device_account.h"
 #include "model/snapshot.h"
 
-struct gpu_account_device {
-	uint32_t index;
-	bool is_used;               /* a process of the job was on it */
-	uint64_t seen_ns;           /* time in which it answered */
-	uint64_t busy_ns, known_ns; /* its load times the time, and the time with a known load */
-	uint64_t own_ns;            /* the same of the job's processes */
-	unsigned max_pct;           /* of its load */
-	uint64_t total_bytes;       /* 0: not known */
-	bool has_sm;                /* the driver reported the load of a process of the job */
-	unsigned sm_pct;            /* … the latest, */
-	uint64_t sm_boot_ns;        /* and when that was */
-
-	/* At this tick, of the job's processes. */
-	unsigned uses, uses_with_memory, uses_with_sm;
-	uint64_t own_bytes;
-	unsigned own_sm_pct;
+/* Of a job that goes on: what was recorded before. */
+struct gpu_account_past {
+	struct figure gpus, time, sm_max, energy, held, idle;
 };
 
 struct gpu_account {
-	VEC(struct gpu_account_device) devices;
+	VEC(struct gpu_device_account) devices;
 	bool was_listed;   /* at some tick every process on every GPU was known */
 	bool was_unlisted; /* … at some not */
 	bool lacks_memory; /* the driver did not report the memory of a process of the job */
 	bool has_own, has_held;
 	uint64_t own_bytes, held_bytes; /* the most at one tick */
-	uint64_t past_ns;               /* of a job that goes on: GPU time of before */
+	struct gpu_account_past past;
 };
 
-/* One tick: each use of a process of the job, then the rest. */
+/* One tick: each use of a process of the job, then the rest. `watched_ns` is the time since the tick before
+ * without that in which nobody looked. */
 void gpu_account_add(struct gpu_account *a, const struct snapshot *snap, const struct gpu_use *use);
-void gpu_account_take(struct gpu_account *a, const struct snapshot *snap, struct job_sum *ret);
+void gpu_account_take(struct gpu_account *a, const struct snapshot *snap, uint64_t watched_ns,
+                      struct job_sum *ret);
 void gpu_account_figures(const struct gpu_account *a, struct job *ret);
 /* Goes on with a job that was recorded up to now. */
 void gpu_account_resume(struct gpu_account *a, const struct job *job);

@@ -339,8 +339,20 @@ static void show_sum(struct watched_job *w, const struct snapshot *snap, struct 
 	spread_cpu(w, snap->boot_ns, sum);
 }
 
+/* Of the time since the tick before, that in which the machine did not sleep and no tick was missed: what
+ * happened in the rest is not known. */
+static uint64_t watched_time(const struct snapshot *snap)
+{
+	uint64_t lost_ns = 0;
+
+	vec_each(&snap->events, e)
+		if ((e->kind == EVENT_GAP || e->kind == EVENT_SUSPEND) && e->count > 0)
+			lost_ns += MIN((uint64_t)e->count, snap->elapsed_ns);
+	return snap->elapsed_ns - MIN(lost_ns, snap->elapsed_ns);
+}
+
 static void account_job(const struct jobs *jobs, struct watched_job *w, struct snapshot *snap,
-                        int32_t index)
+                        int32_t index, uint64_t watched_ns)
 {
 	bool is_sampled = (size_t)index < snap->sums.len && !snap->events_only &&
 	                  !w->row->closed_boot_ns;
@@ -349,7 +361,7 @@ static void account_job(const struct jobs *jobs, struct watched_job *w, struct s
 
 	if (sum) {
 		end_tick(jobs, w, snap);
-		gpu_account_take(&w->gpus, snap, sum);
+		gpu_account_take(&w->gpus, snap, watched_ns, sum);
 	}
 	job_usage_update(&w->usage, &w->accounting, &from);
 	compute(jobs, w, &from, snap);
@@ -417,6 +429,8 @@ static void show_sheets(struct watched_job *w, struct snapshot *snap, int32_t in
 
 void jobs_figures(struct jobs *jobs, struct snapshot *snap)
 {
+	uint64_t watched_ns;
+
 	if (!jobs->roster.rows.len)
 		return;
 	if (!snap->events_only)
@@ -432,6 +446,7 @@ void jobs_figures(struct jobs *jobs, struct snapshot *snap)
 		account_gpu_uses(jobs, snap);
 		sheet_tree_take(&jobs->roster, snap);
 	}
+	watched_ns = watched_time(snap);
 	syscall_account_show(&jobs->syscalls, &jobs->roster, snap);
 	flight_account_show(&jobs->flights, &jobs->roster, snap);
 	for (int32_t i = 0; (size_t)i < snap->jobs.len; i++) {
@@ -442,7 +457,7 @@ void jobs_figures(struct jobs *jobs, struct snapshot *snap)
 		if (w->sheets_end_with_opener)
 			close_orphaned_sheets(w, snap, i);
 		if (keeps_accounts(w))
-			account_job(jobs, w, snap, i);
+			account_job(jobs, w, snap, i, watched_ns);
 		syscall_account_figures(&jobs->syscalls, &w->row->job);
 		if (w->sheet_accounts.len) {
 			sheet_accounts_take(&w->sheet_accounts, snap);

@@ -31,6 +31,9 @@ void metric_json(struct json *j, enum metric_unit unit, uint64_t value)
 	case UNIT_PCT:
 		json_fixed(j, value, 1);
 		break;
+	case UNIT_WH:
+		json_double(j, (double)value / MJ_PER_WH, 6);
+		break;
 	}
 }
 

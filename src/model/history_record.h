@@ -135,6 +135,7 @@ struct job_profile {
 	struct figure peak_rss_bytes; /* of its largest process */
 	struct figure cpu_time_ns, spawns;
 	uint64_t unique_pids;
+	struct figure figures[JOB_FIGURE_COUNT]; /* of the job; those on GPUs are shown */
 	VEC(struct profile_sheet) sheets;    /* ascending */
 	VEC(struct syscall_record) syscalls; /* most time first */
 };

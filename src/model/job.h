@@ -61,15 +61,21 @@
 
 /* The same, left out of JSON when they are missing: what it did on GPUs, and its system calls if they
  * were counted. */
-#define JOB_OPTIONAL_FIGURES(X)                                                                          \
+#define JOB_GPU_FIGURES(X)                                                                          \
 	X(GPUS, "gpus_used", COUNT, "GPUs", "GPUs that its processes used")                                 \
 	X(GPU_TIME, "gpu_seconds", NS, "GPU time", "time that its processes kept GPUs busy, all GPUs added") \
 	X(GPU_SM, "gpu_sm_mean_pct", PCT, "  of its GPUs", "… as a share of the time of the GPUs it used")  \
+	X(GPU_SM_MAX, "gpu_sm_max_pct", PCT, "  most of one", "… and the largest share of one of them")     \
+	X(GPU_ENERGY, "gpu_energy_wh", WH, "GPU energy", "its part of the energy that the GPUs drew") \
 	X(PEAK_GPU_MEMORY, "peak_gpu_memory_mb", MIB, "GPU memory", "most memory that its processes held on GPUs") \
+	X(GPU_HELD, "gpu_held_seconds", NS, "  held for", "time in which they held memory there, all GPUs added") \
+	X(GPU_IDLE_HELD, "gpu_idle_held_seconds", NS, "  held idle", "… and none of them ran there")     \
 	X(GPU_UTIL, "gpu_util_mean_pct", PCT, "GPUs busy", "load of the GPUs it used, mean: by all that run there") \
 	X(GPU_UTIL_MAX, "gpu_util_max_pct", PCT, NULL, "… and maximum of one of them")                      \
 	X(PEAK_GPU_DEVICE, "peak_gpu_device_mb", MIB, NULL, "most memory in use on the GPUs it used: by all that run there") \
-	X(GPU_DEVICE, "gpu_device_mb", MIB, NULL, "memory that those GPUs have")                            \
+	X(GPU_DEVICE, "gpu_device_mb", MIB, NULL, "memory that those GPUs have")
+#define JOB_OPTIONAL_FIGURES(X)                                                                     \
+	JOB_GPU_FIGURES(X)                                                                          \
 	X(SYSCALLS, "syscall_count", COUNT, "system calls", "system calls that its processes made")         \
 	X(SYSCALL_TIME, "syscall_seconds", NS, "  time in them", "… and the time they spent in them, waiting included")
 /* clang-format on */

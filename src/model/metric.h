@@ -9,6 +9,8 @@
 
 #include "base/defs.h"
 
+#define MJ_PER_WH 3600000
+
 /* How a value is held inside, and how it is shown outside. */
 enum metric_unit {
 	UNIT_COUNT, /* a plain number */
@@ -17,6 +19,7 @@ enum metric_unit {
 	UNIT_NS,    /* nanoseconds, shown as seconds */
 	UNIT_MILLI, /* thousandths, shown as the number itself: load averages, cores */
 	UNIT_PCT,   /* thousandths, shown as percent with one decimal */
+	UNIT_WH,    /* millijoules, shown as Wh */
 };
 
 enum metric_kind {

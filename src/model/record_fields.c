@@ -318,6 +318,8 @@ static const struct field job_sum_rows[] = {
 	  .help = "memory that its own processes hold on GPUs" },
 	{ "gpu_sm_pct", FIELD(FIGURE, sum.gpu_sm), .unit = UNIT_PCT, .is_optional = true,
 	  .help = "their share of one GPU's processors, all GPUs added" },
+	{ "gpu_energy_wh", FIELD(FIGURE, sum.gpu_energy), .unit = UNIT_WH, .is_optional = true,
+	  .help = "energy that GPUs drew for it by then" },
 	{ "gpu_device_mb", FIELD(FIGURE, sum.gpu_device_memory), .unit = UNIT_MIB,
 	  .is_optional = true, .help = "memory in use on the GPUs it uses: by all that run there" },
 	{ "gpu_util_pct", FIELD(FIGURE, sum.gpu_util), .unit = UNIT_PCT, .is_optional = true,
@@ -507,6 +509,14 @@ static const struct field profile_rows[] = {
 	{ "total_cpu_seconds", FIELD(FIGURE, cpu_time_ns), .unit = UNIT_NS, .help = CPU_HELP },
 	{ "process_spawn_count", FIELD(FIGURE, spawns), .help = "processes it had" },
 	{ "unique_pid_count", FIELD(NUMBER, unique_pids), .help = "pids they had" },
+#define FIGURE(id, key_, unit_, label_, help_)                                                     \
+	{ key_,                                                                                    \
+	  FIELD(FIGURE, figures[JOB_FIGURE_##id]),                                                 \
+	  .unit = UNIT_##unit_,                                                                    \
+	  .is_optional = true,                                                                     \
+	  .help = (help_) },
+	JOB_GPU_FIGURES(FIGURE)
+#undef FIGURE
 	{ "syscall_hotspots", FIELD_PUT, .put = put_hotspots,
 	  .help = "share of the time in system calls, of those with 1 % or more" },
 	{ "sheet_metrics", FIELD_PUT, .put = put_sheet_metrics,

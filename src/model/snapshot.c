@@ -251,9 +251,12 @@ static void build_gpus(struct snapshot *snap, const struct sample *cur,
 	vec_each(&cur->gpu_uses, use) {
 		struct job_ref ref = { .job = -1 };
 
+		if (use->gpu >= snap->gpus.len)
+			continue;
+		gpu_load_add(&snap->gpus.at[use->gpu].all, use);
 		if (!use->is_foreign)
 			ref = find_job(jobs, use->id);
-		if (use->gpu < cur->gpus.len && (!jobs_only || ref.job >= 0))
+		if (!jobs_only || ref.job >= 0)
 			add_gpu_use(snap, use, ref);
 	}
 }

@@ -26,8 +26,9 @@ struct job_sum {
 	struct figure cpu_ns;        /* since the job began, of processes that ended too */
 	double cpu_ratio;            /* of one core since the previous tick; NAN: not known */
 	struct figure read, written; /* bytes from and to storage since the job began */
-	/* Of its own processes: bytes on all GPUs, and thousandths of one GPU's processors. */
-	struct figure gpu_memory, gpu_sm;
+	/* Of its own processes: bytes on all GPUs, thousandths of one GPU's processors, and millijoules
+	 * since the job began. */
+	struct figure gpu_memory, gpu_sm, gpu_energy;
 	/* Of the GPUs it uses, with all that run there: bytes in use, and their mean load in
 	 * thousandths. */
 	struct figure gpu_device_memory, gpu_util;

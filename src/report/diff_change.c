@@ -13,6 +13,8 @@ static uint64_t noise_of(enum metric_unit unit)
 	case UNIT_MIB:
 	case UNIT_BYTES:
 		return 1 << 20;
+	case UNIT_WH:
+		return MJ_PER_WH / 100;
 	case UNIT_COUNT:
 	case UNIT_MILLI:
 	case UNIT_PCT:

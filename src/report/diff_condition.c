@@ -126,6 +126,11 @@ static int parse_value(struct scan text, enum metric_unit unit, uint64_t *ret, s
 		if (scan_typed(&text, 1, ret) && scan_eq(&text, "%"))
 			return 0;
 		return err_set(err, EINVAL, "write 80%%, 1.2x or +20%%");
+	case UNIT_WH:
+		if (scan_typed(&text, 3, ret) && scan_eq(&text, "Wh") &&
+		    !__builtin_mul_overflow(*ret, MJ_PER_WH / 1000, ret))
+			return 0;
+		return err_set(err, EINVAL, "write 50Wh, 1.2x or +20%%");
 	case UNIT_COUNT:
 		break;
 	}

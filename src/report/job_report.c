@@ -278,6 +278,7 @@ void report_profile(const struct report *r, struct job_profile *ret)
 		                     .spawns = f[JOB_FIGURE_PROCESSES],
 		                     .unique_pids = r->unique_pids };
 	vec_copy(&ret->syscalls, &r->syscalls);
+	memcpy(ret->figures, f, sizeof ret->figures);
 	memcpy(ret->job_id, r->job.id, sizeof ret->job_id);
 	vec_each(&r->sheets, s) {
 		struct profile_sheet *sheet = vec_push(&ret->sheets, PROFILE_SHEETS_MAX);

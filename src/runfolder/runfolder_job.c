@@ -7,7 +7,7 @@
 
 #define HEAD                                                                                       \
 	"timestamp,elapsed,used_mb,charged_mb,rss_mb,cpu_percent,cpu_seconds,processes,"   \
-	"read_bytes,written_bytes\n"
+	"read_bytes,written_bytes,gpu_memory_mb,gpu_sm_pct,gpu_energy_wh\n"
 
 int runfolder_create_job(struct runfolder *f, struct err *err)
 {
@@ -51,6 +51,10 @@ static int put_row(struct runfolder *f, uint64_t wall_ns, uint64_t elapsed_ns,
 	put_fixed(to, true, sum->procs, 0);
 	put_whole(to, sum->read);
 	put_whole(to, sum->written);
+	put_mib(to, sum->gpu_memory);
+	put_fixed(to, figure_is_known(sum->gpu_sm), (double)sum->gpu_sm.value / 10, 1);
+	put_fixed(to, figure_is_known(sum->gpu_energy), (double)sum->gpu_energy.value / MJ_PER_WH,
+	          6);
 	buf_putc(to, '\n');
 	f->job_rows++;
 	f->row_elapsed_ns = elapsed_ns;

@@ -20,6 +20,7 @@ static const struct {
 	[UNIT_NS] = { "_seconds", "_us", 1000, "/1e6" },
 	[UNIT_MILLI] = { "", "_milli", 1, "/1000.0" },
 	[UNIT_PCT] = { "_pct", "", 1, "/10.0" },
+	[UNIT_WH] = { "_wh", "_mj", 1, "/3.6e6" },
 };
 
 const char column_states[] = "SRDITtZXPKW?";

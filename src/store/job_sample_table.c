@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the processes of a job held together: one small row for each running job and snapshot. */
+#include "store/schema.h"
 #include "store/store_handle.h"
 
 static const struct migration migrations[] = {
@@ -24,13 +25,18 @@ static const struct migration migrations[] = {
 	{ 0 },
 };
 
+static int add_columns(sqlite3 *db, struct err *err)
+{
+	return schema_add_column(db, "job_sample", "gpu_energy_mj", "", err);
+}
+
 enum { PUT, SET_FIRST, SET_LAST, LATEST, SET_CPU };
 
 static const struct statement statements[] = {
 	[PUT] = { "INSERT INTO job_sample(snapshot, job, procs, rss_kib, cpu, used_kib, charged_kib,"
 	          " cpu_us, gpu_memory_kib, gpu_sm, gpu_device_memory_kib, gpu_util,"
-	          " read_bytes, written_bytes)"
-	          " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)" },
+	          " read_bytes, written_bytes, gpu_energy_mj)"
+	          " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)" },
 	/* One that goes on after a restart had a last one. */
 	[SET_FIRST] = { "UPDATE job SET first_snapshot = coalesce(first_snapshot, ?2),"
 	                " last_snapshot = NULL WHERE id = ?1" },
@@ -47,7 +53,7 @@ static const struct statement statements[] = {
 
 static const struct statement downsample[] = {
 	{ "INSERT OR REPLACE INTO job_sample SELECT ?1, job, " MEAN("procs") ", " MEAN("rss_kib") ", " MEAN("cpu") ", min(procs), max(procs), min(rss_kib), max(rss_kib), min(cpu), max(cpu), " MEAN("used_kib") ", max(used_kib), " MEAN(
-		"charged_kib") ", max(cpu_us), " MEAN("gpu_memory_kib") ", " MEAN("gpu_sm") ", " MEAN("gpu_device_memory_kib") ", " MEAN("gpu_util") ", max(read_bytes), max(written_bytes)"
+		"charged_kib") ", max(cpu_us), " MEAN("gpu_memory_kib") ", " MEAN("gpu_sm") ", " MEAN("gpu_device_memory_kib") ", " MEAN("gpu_util") ", max(read_bytes), max(written_bytes), max(gpu_energy_mj)"
 	                                                                                                                                             " FROM job_sample" STATEMENT_MINUTE(
 																			     "snapshot") " GROUP BY job" },
 	/* A job that began within the minute is in the snapshot that stands for it, too. */
@@ -65,7 +71,8 @@ static int put_sample(struct store *st, struct job_seen *seen, const struct job_
                       int64_t snapshot, struct err *err)
 {
 	static const struct metric memory = { .unit = UNIT_MIB }, cpu = { .unit = UNIT_NS },
-				   share = { .unit = UNIT_PCT }, bytes = { .unit = UNIT_BYTES };
+				   share = { .unit = UNIT_PCT }, bytes = { .unit = UNIT_BYTES },
+				   energy = { .unit = UNIT_WH };
 	int r = seen->is_sampled
 	                ? 0
 	                : statement_run(st, &statements[SET_FIRST],
@@ -83,7 +90,7 @@ static int put_sample(struct store *st, struct job_seen *seen, const struct job_
 	              bind_figure(&memory, sum->gpu_memory), bind_figure(&share, sum->gpu_sm),
 	              bind_figure(&memory, sum->gpu_device_memory),
 	              bind_figure(&share, sum->gpu_util), bind_figure(&bytes, sum->read),
-	              bind_figure(&bytes, sum->written)),
+	              bind_figure(&bytes, sum->written), bind_figure(&energy, sum->gpu_energy)),
 		err);
 }
 
@@ -219,7 +226,8 @@ static void put_job_samples(struct buf *sql)
 		" m.charged_kib/1024.0 AS charged_mb, m.cpu_us/1e6 AS cpu_seconds,"
 		" m.gpu_memory_kib/1024.0 AS gpu_memory_mb, m.gpu_sm/10.0 AS gpu_sm_pct,"
 		" m.gpu_device_memory_kib/1024.0 AS gpu_device_mb, m.gpu_util/10.0 AS gpu_util_pct,"
-		" m.read_bytes AS read_bytes, m.written_bytes AS written_bytes"
+		" m.read_bytes AS read_bytes, m.written_bytes AS written_bytes,"
+		" m.gpu_energy_mj/3.6e6 AS gpu_energy_wh"
 		" FROM job j JOIN job_sample m ON m.job = j.id AND m.snapshot >= j.first_snapshot"
 		" AND m.snapshot <= coalesce(j.last_snapshot, 9223372036854775807)"
 		" JOIN snapshot s ON s.id = m.snapshot"
@@ -227,7 +235,7 @@ static void put_job_samples(struct buf *sql)
 		" min(max(rest_us, 0)/1e4/(ended - since), cores/10.0),"
 		" NULL, NULL, NULL, NULL, NULL, NULL, uid,"
 		" NULL, NULL, NULL, cpu_us/1e6, NULL, NULL, NULL, NULL,"
-		" read_bytes, written_bytes FROM (" SCHEMA_LAST_SAMPLES
+		" read_bytes, written_bytes, NULL FROM (" SCHEMA_LAST_SAMPLES
 		") WHERE ended > since AND rest_us IS NOT NULL");
 }
 
@@ -248,6 +256,7 @@ static const char *const remove_job[] = {
 const struct store_table job_sample_table = {
 	.name = "job_sample",
 	.migrations = migrations,
+	.add_columns = add_columns,
 	.statements = statements,
 	.put = put,
 	.downsample = downsample,

@@ -51,7 +51,8 @@ static void put_amount(struct row_writer *r, enum metric_unit unit, uint64_t val
 {
 	static const double divisors[] = {
 		[UNIT_NS] = 1e9, [UNIT_MIB] = 1 << 20, [UNIT_MILLI] = 1e3,
-		[UNIT_PCT] = 10, [UNIT_COUNT] = 0,     [UNIT_BYTES] = 0
+		[UNIT_PCT] = 10, [UNIT_COUNT] = 0,     [UNIT_BYTES] = 0,
+		[UNIT_WH] = MJ_PER_WH,
 	};
 
 	if (divisors[unit] > 0)
@@ -191,7 +192,7 @@ static const char *const sample_columns[] = { "timestamp",     "processes",  "rs
 	                                      "cpu_percent",   "used_mb",    "charged_mb",
 	                                      "cpu_seconds",   "read_bytes", "written_bytes",
 	                                      "gpu_memory_mb", "gpu_sm_pct", "gpu_device_mb",
-	                                      "gpu_util_pct" };
+	                                      "gpu_util_pct",  "gpu_energy_wh" };
 static const char *const process_sample_columns[] = {
 	"timestamp",   "pid",        "start_ticks",   "name",          "sheet_num",
 	"cpu_percent", "rss_mb",     "pss_mb",        "uss_mb",        "threads",

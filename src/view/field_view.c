@@ -35,6 +35,7 @@ static const struct {
 static const char *const unit_names[] = {
 	[UNIT_COUNT] = "",  [UNIT_MILLI] = "", [UNIT_BYTES] = "bytes",
 	[UNIT_MIB] = "MiB", [UNIT_NS] = "s",   [UNIT_PCT] = "%",
+	[UNIT_WH] = "Wh",
 };
 
 static void add_row(struct table *t, const char *key, const char *unit, const char *help)

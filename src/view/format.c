@@ -134,6 +134,22 @@ struct fmt format_percent(double ratio)
 	return f;
 }
 
+struct fmt format_energy(double wh)
+{
+	bool is_large = wh >= 999.5;
+	double shown = is_large ? wh / 1000 : wh;
+	int decimals = shown >= 99.95 ? 0 : shown >= 9.995 ? 1 : shown >= 0.9995 ? 2 : 3;
+	struct fmt f;
+
+	if (!isfinite(wh))
+		return unknown;
+	if (wh > 0 && wh < 0.0005)
+		snprintf(f.at, sizeof f.at, "<0.001 Wh");
+	else
+		snprintf(f.at, sizeof f.at, "%.*f %s", decimals, shown, is_large ? "kWh" : "Wh");
+	return f;
+}
+
 struct fmt format_count(uint64_t n)
 {
 	struct fmt f;

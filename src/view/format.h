@@ -23,6 +23,7 @@ struct fmt format_duration_short(uint64_t ns); /* "48s", "12m41s", "3h05m", "2d0
 struct fmt format_percent(double ratio);       /* "0.3 %", "62 %", "412 %", "<0.1 %"; NAN: "-" */
 struct fmt format_percent_bare(
 	double ratio);               /* "0.3", "62.0", "412", "<0.1": for columns headed % */
+struct fmt format_energy(double wh); /* "0.034 Wh", "52.8 Wh", "1.23 kWh"; NAN: "-" */
 struct fmt format_count(uint64_t n); /* "1,234,567" */
 struct fmt format_milli(uint64_t milli, unsigned decimals); /* thousandths: 3412 with 2 → "3.41" */
 struct fmt format_time(uint64_t wall_ns);                   /* "2026-11-15 14:03:21", local time */

@@ -222,6 +222,8 @@ static struct words value_words(enum metric_unit unit, uint64_t value)
 		return words("%s", format_milli(value, 2).at);
 	case UNIT_PCT:
 		return words("%s", format_percent((double)value / 1000).at);
+	case UNIT_WH:
+		return words("%s", format_energy((double)value / MJ_PER_WH).at);
 	case UNIT_COUNT:
 		break;
 	}
@@ -370,6 +372,31 @@ uint64_t job_late(const struct job *job)
 	if (!job_knows(job, JOB_FIGURE_LEAKED))
 		return 0;
 	return outlived - MIN(outlived, job_count(job, JOB_FIGURE_LEAKED));
+}
+
+#define IDLE_SHOWN_PART 20
+
+static void put_gpu_idle(struct facts *f, const struct job *job)
+{
+	facts_part(f, "idle %s", job_figure_words(job, JOB_FIGURE_GPU_IDLE_HELD).at);
+	facts_join(f, FACT_WORD, "of %s held", job_figure_words(job, JOB_FIGURE_GPU_HELD).at);
+}
+
+void job_put_gpu_cost(struct facts *f, const struct job *job, const char *whose)
+{
+	struct figure energy = job->figures[JOB_FIGURE_GPU_ENERGY],
+		      idle = job->figures[JOB_FIGURE_GPU_IDLE_HELD];
+	bool was_idle = figure_is_known(idle) && idle.value &&
+	                idle.value >= job_count(job, JOB_FIGURE_GPU_HELD) / IDLE_SHOWN_PART;
+
+	if (figure_is_known(energy)) {
+		facts_begin(f, "", job_quality(job, energy.quality).at);
+		facts_part(f, "%s%s", job_figure_words(job, JOB_FIGURE_GPU_ENERGY).at, whose);
+	}
+	if (was_idle && energy.quality != idle.quality)
+		facts_begin(f, "", job_quality(job, idle.quality).at);
+	if (was_idle)
+		put_gpu_idle(f, job);
 }
 
 enum quality job_cpu_parts(const struct job *job)

@@ -69,6 +69,9 @@ uint64_t job_command_ns(const struct job *job);
 const char *job_processes_verb(const struct job *job);
 /* Processes that its command left, and that ended before the job did. */
 uint64_t job_late(const struct job *job);
+/* Lines about the energy that GPUs drew for it ("41.0 Wh", then `whose`), and about the time in which it
+ * held their memory and did not run, unless that is next to none. */
+void job_put_gpu_cost(struct facts *f, const struct job *job, const char *whose);
 /* How far user and system time can be trusted: the lesser of the two; missing when they cover a
  * part of the job only. */
 enum quality job_cpu_parts(const struct job *job);

@@ -189,7 +189,23 @@ static void put_gpu(struct facts *f, const struct report *r, const struct gpu_re
 	}
 	put_gpu_memory(f, g);
 	if (isfinite(g->power_mean_w))
-		facts_part(f, "%.3g Wh", g->power_mean_w * hours);
+		facts_part(f, "%s", format_energy(g->power_mean_w * hours).at);
+}
+
+/* "64 % busy, 97 % peak   8m 07s GPU time" */
+static void put_own_load(struct facts *f, const struct job *job)
+{
+	begin_figure(f, job, "  this job", JOB_FIGURE_GPU_TIME);
+	if (!job_knows(job, JOB_FIGURE_GPU_TIME)) {
+		facts_part(f, "load not known");
+		return;
+	}
+	facts_part(f, "%s busy", job_figure_words(job, JOB_FIGURE_GPU_SM).at);
+	if (job_knows(job, JOB_FIGURE_GPU_SM_MAX))
+		facts_comma(f, "%s peak", job_figure_words(job, JOB_FIGURE_GPU_SM_MAX).at);
+	facts_part(f, "%s GPU time", job_figure_words(job, JOB_FIGURE_GPU_TIME).at);
+	if (job_count(job, JOB_FIGURE_GPUS) > 1)
+		facts_comma(f, "all GPUs added");
 }
 
 /* Those of the job; where the driver does not list processes, all. */
@@ -201,12 +217,9 @@ static void put_gpus(struct facts *f, const struct report *r)
 	vec_each(&r->gpus, gpu)
 		if (!knows || gpu->g.is_used)
 			put_gpu(f, r, &gpu->g);
-	if (job_knows(job, JOB_FIGURE_GPU_TIME)) {
-		begin_figure(f, job, "  this job", JOB_FIGURE_GPU_TIME);
-		facts_part(f, "%s busy", job_figure_words(job, JOB_FIGURE_GPU_SM).at);
-		facts_comma(f, "%s GPU time", job_figure_words(job, JOB_FIGURE_GPU_TIME).at);
-		if (job_count(job, JOB_FIGURE_GPUS) > 1)
-			facts_comma(f, "all GPUs added");
+	if (job_knows(job, JOB_FIGURE_GPU_TIME) || job_knows(job, JOB_FIGURE_GPU_HELD)) {
+		put_own_load(f, job);
+		job_put_gpu_cost(f, job, "");
 	} else if (r->gpus.len && !knows && job_knows(job, JOB_FIGURE_GPU_UTIL)) {
 		facts_begin(f, "  this job", job_quality(job, QUALITY_MISSING).at);
 		facts_part(f, "not known: the driver does not say whose processes these are");

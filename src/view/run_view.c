@@ -141,6 +141,7 @@ static void put_gpu(struct facts *f, const struct job *job)
 		            job_figure_words(job, JOB_FIGURE_PEAK_GPU_MEMORY).at);
 	else
 		facts_comma(f, "how much by this job is not known");
+	job_put_gpu_cost(f, job, " by this job");
 }
 
 static void put_processes(struct facts *f, const struct job *job)

@@ -303,10 +303,16 @@ static double mib_per_s(struct figure before, struct figure now, uint64_t elapse
 	return figure_is_known(now) ? rate_per_s(before.value, now.value, elapsed_ns) / MIB : NAN;
 }
 
+static double watts(struct figure before, struct figure now, uint64_t elapsed_ns)
+{
+	return figure_is_known(now) ? rate_per_s(before.value, now.value, elapsed_ns) / 1000 : NAN;
+}
+
 void trace_sum(struct trace *t, const struct job_sum_record *s)
 {
 	uint64_t from = t->sum.wall_ns, at = MAX(s->wall_ns, from), elapsed = at - from;
-	struct figure read = t->sum.sum.read, written = t->sum.sum.written;
+	struct figure read = t->sum.sum.read, written = t->sum.sum.written,
+		      energy = t->sum.sum.gpu_energy;
 
 	put_counter(t, t->pid, at, "memory used (MiB)", "used", mib_of(s->sum.used));
 	put_counter(t, t->pid, at, "memory charged (MiB)", "charged", mib_of(s->sum.charged));
@@ -315,9 +321,13 @@ void trace_sum(struct trace *t, const struct job_sum_record *s)
 	            mib_per_s(read, s->sum.read, elapsed));
 	put_counter(t, t->pid, from, "I/O written (MiB/s)", "written",
 	            mib_per_s(written, s->sum.written, elapsed));
+	put_counter(t, t->pid, from, "GPU power for this job (W)", "power",
+	            watts(energy, s->sum.gpu_energy, elapsed));
 	put_counter(t, t->pid, at, "processes", "alive", s->sum.procs);
 	t->sum = *s;
 	t->sum.wall_ns = at;
+	if (!figure_is_known(s->sum.gpu_energy))
+		t->sum.sum.gpu_energy = energy;
 	if (!figure_is_known(s->sum.read)) {
 		t->sum.sum.read = read;
 		t->sum.sum.written = written;
@@ -473,6 +483,9 @@ void trace_end_job(struct trace *t)
 			put_counter(t, t->pid, t->sum.wall_ns, "I/O read (MiB/s)", "read", 0);
 			put_counter(t, t->pid, t->sum.wall_ns, "I/O written (MiB/s)", "written", 0);
 		}
+		if (figure_is_known(t->sum.sum.gpu_energy))
+			put_counter(t, t->pid, t->sum.wall_ns, "GPU power for this job (W)",
+			            "power", 0);
 	}
 	map_done(&t->starts);
 	map_done(&t->ends);

@@ -26,6 +26,9 @@ while not os.path.exists(marker) and time.monotonic() < end:
     time.sleep(0.02)
 """
 
+# The same beside others: a line is added.
+ON_GPU_TOO = ON_GPU.replace('open(path + ".new", "w")', 'open(path, "a")').replace('os.rename(path + ".new", path)', "")
+
 
 class Jobs:
 	"""Runs jobs with a fake driver until their samples have what a test waits for."""
@@ -33,6 +36,7 @@ class Jobs:
 	def __init__(self, proctor, children, tmp_path):
 		self.proctor, self.children, self.place = proctor, children, tmp_path
 		self.use = tmp_path / "use"
+		self.blocks = {}
 
 	def env(self, mood):
 		return {**nvml(("use=%s " % self.use) + mood)}
@@ -47,7 +51,20 @@ class Jobs:
 		marker.write_text("")
 		block = job.stderr.read().decode()
 		assert job.wait(timeout=30) == 0, block
+		self.blocks[name] = block
 		return block
+
+	def run_two(self, *jobs):
+		"""Two jobs of one process each on GPU 0, with so many percent of it, at the same time."""
+		marker, env = self.place / "end-both", {**self.proctor.env, **self.env("")}
+		self.use.write_text("")
+		running = [self.children.spawn([self.proctor.binary, "run", "--job-id", name, "--name", "gpu", "--interval", "0.1", "--", "/usr/bin/python3", "-c",
+						ON_GPU_TOO, str(self.use), str(marker), "0 512 %d" % sm], env=env, stdout=-3, stderr=-3) for name, sm in jobs]
+		for name, _ in jobs:
+			wait_for(lambda name=name: self.ticks(name, "gpu_memory_mb = 512") >= 12)
+		marker.write_text("")
+		assert [job.wait(timeout=30) for job in running] == [0, 0]
+		return {name: self.figures(name)[0] for name, _ in jobs}
 
 	def ticks(self, name, until):
 		return len(read_store_so_far(self.proctor.state_dir, "SELECT 1 FROM job_samples j JOIN snapshots s ON s.id = j.snapshot_id"
@@ -66,6 +83,31 @@ class Jobs:
 @pytest.fixture
 def jobs(proctor, children, tmp_path):
 	return Jobs(proctor, children, tmp_path)
+
+
+def watched(jobs, rows):
+	"""Each row but the first with the time since the tick before it, without that in which no tick came: the machine may be busy."""
+	lost = jobs.sql("SELECT timestamp AS t, count / 1e9 AS seconds FROM recorder_events WHERE event_type = 'gap' AND details LIKE '%missed%'")
+	times = sorted({row["t"] for row in rows})
+	before = dict(zip(times[1:], times))
+	return [(row, row["t"] - before[row["t"]] - sum(gap["seconds"] for gap in lost if before[row["t"]] < gap["t"] <= row["t"] + 0.001))
+		for row in rows if row["t"] in before]
+
+
+def integral_quality(jobs):
+	"""Of figures that add up over time: lower bounds if the machine was so busy that ticks are missing, or the driver's answers."""
+	is_part = jobs.sql("SELECT 1 FROM recorder_events WHERE event_type = 'gap' AND details LIKE '%missed%'"
+			   " UNION ALL SELECT 1 FROM gpu_metrics WHERE utilization_pct IS NULL")
+	return "at_least" if is_part else "sampled"
+
+
+def energy_of_ticks(jobs, name, share):
+	"""Wh of the GPUs over the ticks at which the job was on them, each times the job's share."""
+	rows = jobs.sql("SELECT j.timestamp AS t, p.gpu_index AS gpu, g.power_w AS power FROM job_samples j"
+			" LEFT JOIN gpu_processes p ON p.snapshot_id = j.snapshot_id AND p.job_id = j.job_id"
+			" LEFT JOIN gpu_metrics g ON g.snapshot_id = j.snapshot_id AND g.gpu_index = p.gpu_index"
+			" WHERE j.job_id = '%s' AND j.snapshot_id IS NOT NULL ORDER BY 1" % name)
+	return sum(seconds * row["power"] * share[row["gpu"]] / 3600 for row, seconds in watched(jobs, rows) if row["power"] is not None)
 
 
 def line_of(text, label):
@@ -98,10 +140,75 @@ def test_figures_agree_with_what_was_stored_of_each_tick(jobs, children):
 	assert (sums["mb"], sums["sm"], sums["util"]) == (768, 57, 50.5)
 	# 37 + 20 % of a GPU's time, from the tick at which it was found there.
 	rows = jobs.sql("SELECT timestamp AS t, coalesce(gpu_sm_pct, 0) AS sm FROM job_samples WHERE job_id = 'one' ORDER BY timestamp")
-	integral = sum((b["t"] - a["t"]) * b["sm"] / 100 for a, b in zip(rows, rows[1:]))
+	integral = sum(seconds * row["sm"] / 100 for row, seconds in watched(jobs, rows))
 	assert figures["gpu_seconds"] == pytest.approx(integral, rel=0.02)
-	assert {quality[key] for key in figures if "gpu" in key} == {"sampled"}
+	assert {quality[key] for key in figures if "gpu" in key} <= {"sampled", integral_quality(jobs)}
 	assert [(gpu["used_by_job"], gpu["own_peak_vram_mb"]) for gpu in gpus] == [(True, 512), (True, 256), (False, None)]
+
+
+def test_the_energy_is_divided_by_what_the_processes_of_all_jobs_do(jobs, children):
+	"""GPU 0 is shared with a process of no job, which runs as much; GPU 1 is its own."""
+	other = children.idle(1)[0]
+	jobs.run("one", ["0 512 40", "1 256 20"], "gpus=2", others="0 %d 400 40\n" % other.pid, ticks=12, until="gpu_memory_mb = 768")
+	figures, quality, _ = jobs.figures("one")
+	assert figures["gpu_energy_wh"] == pytest.approx(energy_of_ticks(jobs, "one", {0: 0.5, 1: 1}), rel=0.02)
+	assert quality["gpu_energy_wh"] == integral_quality(jobs)
+	assert figures["gpu_sm_max_pct"] == 40 and figures["gpu_idle_held_seconds"] == 0
+	(last,) = jobs.sql("SELECT max(gpu_energy_wh) AS wh FROM job_samples WHERE job_id = 'one'")
+	assert last["wh"] == pytest.approx(figures["gpu_energy_wh"], abs=1e-5)
+	(job,) = jobs.sql("SELECT gpu_energy_wh, gpu_energy_wh_quality, gpu_held_seconds FROM jobs WHERE job_id = 'one'")
+	assert job["gpu_energy_wh"] == pytest.approx(last["wh"], abs=1e-5) and job["gpu_energy_wh_quality"] == integral_quality(jobs)
+	assert job["gpu_held_seconds"] == pytest.approx(figures["gpu_held_seconds"], abs=0.001)
+	assert "Wh by this job" in jobs.blocks["one"]
+	trace = json.loads(jobs.proctor("export", "one", "--format", "chrome-trace").stdout)["traceEvents"]
+	power = [e["args"]["power"] for e in trace if e["name"] == "GPU power for this job (W)"]
+	assert max(power) == pytest.approx(1.5 * 123.45, abs=0.5) and power[-1] == 0
+
+
+def test_two_jobs_on_one_gpu_share_its_energy(jobs):
+	"""Both are watched by their own recorder, and each knows what the other one takes."""
+	both = jobs.run_two(("small", 10), ("large", 30))
+	shares = {name: both[name]["gpu_energy_wh"] / both[name]["gpu_held_seconds"] * 3600 for name in both}
+	assert shares["large"] > 2 * shares["small"]
+	assert shares["small"] + shares["large"] < 1.6 * 123.45
+
+
+def test_memory_that_is_held_and_not_used_is_idle_time(jobs):
+	block = jobs.run("one", ["0 512 0"], until="gpu_memory_mb = 512", ticks=12)
+	figures, quality, _ = jobs.figures("one")
+	assert figures["gpu_idle_held_seconds"] == figures["gpu_held_seconds"] > 0.5
+	assert (quality["gpu_idle_held_seconds"], figures["gpu_sm_max_pct"], figures["gpu_seconds"]) == (integral_quality(jobs), 0, 0)
+	for text in block, jobs.proctor("report", "one").stdout:
+		assert re.search(r"idle \S+ of \S+ held", text), text
+	compared = jobs.proctor("diff", "one", "one", env={"COLUMNS": "100"}).stdout
+	assert re.search(r"GPU energy +[~≥][\d.]+ Wh", compared) and re.search(r"  held idle +[~≥]", compared)
+
+
+def test_a_gpu_without_a_power_meter_has_no_energy(jobs):
+	block = jobs.run("one", ["0 512 37"], "unsupported=power", until="gpu_memory_mb = 512")
+	figures, _, _ = jobs.figures("one")
+	assert "gpu_energy_wh" not in figures and "Wh" not in block and "Wh" not in jobs.proctor("report", "one").stdout
+	assert figures["gpu_held_seconds"] > 0
+
+
+def test_a_hang_of_the_driver_is_no_idle_time(jobs):
+	"""From the sixth request on it hangs, is ended after two seconds, started again, and hangs again."""
+	jobs.run("one", ["0 512 0"], "hang=power after=6", until="j.gpu_memory_mb IS NULL OR s.gpu_utilization_pct LIKE '%null%'", ticks=4)
+	figures, quality, _ = jobs.figures("one")
+	(job,) = jobs.sql("SELECT duration_seconds AS took FROM jobs")
+	answered = jobs.sql("SELECT count(*) AS n FROM gpu_metrics WHERE utilization_pct IS NOT NULL")[0]["n"]
+	(time,) = jobs.sql("SELECT sum(dt) AS s FROM (SELECT s.timestamp - lag(s.timestamp) OVER (ORDER BY s.timestamp) AS dt, g.utilization_pct AS util"
+			   " FROM snapshots s LEFT JOIN gpu_metrics g ON g.snapshot_id = s.id) WHERE util IS NOT NULL")
+	assert answered and 0 < figures["gpu_idle_held_seconds"] <= time["s"] + 0.01 < job["took"]
+	assert {quality[key] for key in ("gpu_idle_held_seconds", "gpu_held_seconds", "gpu_energy_wh")} == {"at_least"}
+
+
+def test_the_profile_has_the_figures_on_gpus(jobs):
+	jobs.run("one", ["0 512 37"], until="gpu_memory_mb = 512")
+	figures, _, _ = jobs.figures("one")
+	profile = json.loads(jobs.proctor("report", "one", "--json").stdout)
+	for key in ("peak_gpu_memory_mb", "gpu_sm_mean_pct", "gpu_sm_max_pct", "gpu_energy_wh", "gpu_held_seconds", "gpu_idle_held_seconds"):
+		assert profile[key] == figures[key] and profile["quality"][key] in {"sampled", integral_quality(jobs)}
 
 
 def test_the_report_labels_its_gpu_lines_and_shows_only_those_of_the_job(jobs):

@@ -57,6 +57,8 @@ static void test_diff_condition__reads_values_in_the_unit_of_the_figure(void **s
 	assert_value("failed>0", JOB_FIGURE_FAILED, true, 0);
 	assert_value("gpus busy<80%", JOB_FIGURE_GPU_UTIL, false, 800);
 	assert_factor("gpus busy<-20%", JOB_FIGURE_GPU_UTIL, false, 0.8);
+	assert_value("gpu energy>1.5Wh", JOB_FIGURE_GPU_ENERGY, true, 5400000);
+	assert_value("held idle>10m", JOB_FIGURE_GPU_IDLE_HELD, true, 600 * NS_PER_S);
 	assert_value("left behind>0", JOB_FIGURE_LEAKED, true, 0);
 }
 

@@ -32,6 +32,15 @@ static struct gpu_sample_record kit_gpu_sample(double at)
 	return s;
 }
 
+/* 0.25 Wh */
+static struct job_sum_record energy_sum(void)
+{
+	struct job_sum_record sum = kit_sum(10, KIT_GIB, NAN);
+
+	sum.sum.gpu_energy = (struct figure){ MJ_PER_WH / 4, QUALITY_SAMPLED };
+	return sum;
+}
+
 static void trace_all(struct buf *out, const struct job *job)
 {
 	struct sheet_record first = kit_sheet(1, "prepare", 0, 60),
@@ -50,6 +59,8 @@ static void trace_all(struct buf *out, const struct job *job)
 		                                  kit_process_sample(12, 0.5, 300) };
 	struct trace t;
 
+	sum.sum.gpu_energy = (struct figure){ 100 * 1000, QUALITY_SAMPLED };
+	later.sum.gpu_energy = (struct figure){ 350 * 1000, QUALITY_SAMPLED }; /* 250 W for 1 s */
 	phase.name = "load";
 	phase.count = (int64_t)(10 * NS_PER_S);
 	mark.name = HOSTILE;
@@ -220,7 +231,7 @@ static void test_jsonl__is_one_typed_object_a_line(void **state)
 	struct sheet_record sheet = kit_sheet(1, "prepare", 0, 60);
 	struct process_record p = kit_process(2417, "python", HOSTILE, 1, 100);
 	struct event_record e = kit_event(EVENT_SPAWN, 1, 2417, NULL);
-	struct job_sum_record sum = kit_sum(10, KIT_GIB, NAN);
+	struct job_sum_record sum = energy_sum();
 	struct process_sample_record s = kit_process_sample(10, NAN, 100);
 	struct gpu_sample_record gpu = kit_gpu_sample(10);
 	const struct export_place place = { job.id, { NS_PER_S, QUALITY_EXACT } },
@@ -249,7 +260,7 @@ static void test_csv__has_a_head_and_a_line_each(void **state)
 {
 	struct process_record p = kit_process(2417, "python", "a \"b\",c\nd", 1, 100);
 	struct event_record e = kit_event(EVENT_SPAWN, 1, 2417, NULL);
-	struct job_sum_record sum = kit_sum(10, KIT_GIB, NAN);
+	struct job_sum_record sum = energy_sum();
 	struct process_sample_record s = kit_process_sample(10, NAN, 100);
 	struct gpu_sample_record gpu = kit_gpu_sample(10);
 	const struct export_place place = { "train", { NS_PER_S / 2, QUALITY_EXACT } };

@@ -92,6 +92,19 @@ static void test_format_percent__makes_percents_of_ratios(void **state)
 	assert_string_equal(format_percent_bare(NAN).at, "-");
 }
 
+static void test_format_energy__shows_three_figures(void **state)
+{
+	assert_string_equal(format_energy(0).at, "0.000 Wh");
+	assert_string_equal(format_energy(0.0001).at, "<0.001 Wh");
+	assert_string_equal(format_energy(0.0343).at, "0.034 Wh");
+	assert_string_equal(format_energy(9.994).at, "9.99 Wh");
+	assert_string_equal(format_energy(9.996).at, "10.0 Wh");
+	assert_string_equal(format_energy(52.84).at, "52.8 Wh");
+	assert_string_equal(format_energy(999.4).at, "999 Wh");
+	assert_string_equal(format_energy(1234).at, "1.23 kWh");
+	assert_string_equal(format_energy(NAN).at, "-");
+}
+
 static void test_format_count__groups_thousands(void **state)
 {
 	assert_string_equal(format_count(0).at, "0");
@@ -138,6 +151,7 @@ RUN_TESTS(TEST(test_format_bytes__tells_three_figures_and_a_unit),
           TEST(test_format_rate__an_unknown_rate_is_a_dash_and_zero_is_zero),
           TEST(test_format_duration__tells_the_two_largest_units),
           TEST(test_format_percent__makes_percents_of_ratios),
+          TEST(test_format_energy__shows_three_figures),
           TEST(test_format_count__groups_thousands), TEST(test_format_milli__and_time),
           TEST(test_format_when__names_the_days_near_by),
           TEST(test_format_offset__has_the_decimals_that_matter))

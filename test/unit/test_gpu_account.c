@@ -24,25 +24,44 @@ static struct gpu_sample *put_gpu(struct bench *b, uint32_t index, uint64_t pct,
 	return gpu;
 }
 
-static void put_use(struct bench *b, uint32_t at, uint64_t mib, int sm)
+/* sm < 0: not reported. */
+static void add_use(struct bench *b, uint32_t at, uint64_t mib, int sm, bool is_own)
 {
 	struct gpu_use use = { .gpu = at };
 
 	readings_set(&use.r, GPU_USE_MEM, mib * MIB);
 	if (sm >= 0)
 		readings_set(&use.r, GPU_USE_SM, (uint64_t)sm);
-	gpu_account_add(&b->a, &b->snap, &use);
+	gpu_load_add(&b->snap.gpus.at[at].all, &use);
+	if (is_own)
+		gpu_account_add(&b->a, &b->snap, &use);
 }
 
-static void tick(struct bench *b, uint64_t elapsed_ns)
+static void put_use(struct bench *b, uint32_t at, uint64_t mib, int sm)
+{
+	add_use(b, at, mib, sm, true);
+}
+
+/* Of another job, or of none. */
+static void put_other(struct bench *b, uint32_t at, uint64_t mib, int sm)
+{
+	add_use(b, at, mib, sm, false);
+}
+
+static void tick_after_gap(struct bench *b, uint64_t elapsed_ns, uint64_t watched_ns)
 {
 	b->snap.elapsed_ns = elapsed_ns;
 	b->snap.boot_ns += elapsed_ns;
 	b->sum = (struct job_sum){ 0 };
-	gpu_account_take(&b->a, &b->snap, &b->sum);
+	gpu_account_take(&b->a, &b->snap, watched_ns, &b->sum);
 	b->job = (struct job){ 0 };
 	gpu_account_figures(&b->a, &b->job);
 	vec_reset(&b->snap.gpus);
+}
+
+static void tick(struct bench *b, uint64_t elapsed_ns)
+{
+	tick_after_gap(b, elapsed_ns, elapsed_ns);
 }
 
 static void done(struct bench *b)
@@ -153,6 +172,241 @@ static void test_gpu_account__ignores_a_lost_gpu(void **state)
 	done(&b);
 }
 
+#define WATTS(w) ((w) * UINT64_C(1000))
+
+static void put_powered(struct bench *b, uint32_t index, uint64_t pct, uint64_t watts)
+{
+	struct gpu_sample *gpu = put_gpu(b, index, pct, 500);
+
+	readings_set(&gpu->r, GPU_POWER, WATTS(watts));
+}
+
+static void test_gpu_account__divides_the_energy_by_the_load_of_all_processes(void **state)
+{
+	struct bench b = { 0 };
+
+	put_powered(&b, 0, 90, 100);
+	put_use(&b, 0, 100, 20);
+	put_use(&b, 0, 100, 10);
+	put_other(&b, 0, 800, 60);
+	tick(&b, 3 * NS_PER_S);
+	assert_figure(&b, JOB_FIGURE_GPU_ENERGY, 100 * 1000, QUALITY_SAMPLED);
+	assert_int_equal(b.sum.gpu_energy.value, 100 * 1000);
+	put_powered(&b, 0, 90, 100); /* alone: all of it is its own */
+	put_use(&b, 0, 100, 20);
+	tick(&b, NS_PER_S);
+	assert_figure(&b, JOB_FIGURE_GPU_ENERGY, 200 * 1000, QUALITY_SAMPLED);
+	put_powered(&b, 0, 90, 100); /* it has left the GPU */
+	put_other(&b, 0, 800, 60);
+	tick(&b, NS_PER_S);
+	assert_figure(&b, JOB_FIGURE_GPU_ENERGY, 200 * 1000, QUALITY_SAMPLED);
+	assert_figure(&b, JOB_FIGURE_GPU_SM_MAX, 300, QUALITY_SAMPLED);
+	done(&b);
+}
+
+static void test_gpu_account__divides_the_energy_of_an_idle_gpu_by_memory(void **state)
+{
+	struct bench b = { 0 };
+
+	put_powered(&b, 0, 0, 40);
+	put_use(&b, 0, 300, 0);
+	put_other(&b, 0, 100, 0);
+	tick(&b, NS_PER_S);
+	assert_figure(&b, JOB_FIGURE_GPU_ENERGY, 30 * 1000, QUALITY_SAMPLED);
+	done(&b);
+}
+
+static void test_gpu_account__adds_up_gpus_and_lacks_the_energy_of_one_without_power(void **state)
+{
+	struct bench b = { 0 };
+
+	put_powered(&b, 0, 50, 100);
+	put_powered(&b, 1, 50, 50);
+	put_use(&b, 0, 100, 40);
+	put_use(&b, 1, 200, 60);
+	tick(&b, NS_PER_S);
+	assert_figure(&b, JOB_FIGURE_GPU_ENERGY, 150 * 1000, QUALITY_SAMPLED);
+	assert_figure(&b, JOB_FIGURE_GPU_HELD, 2 * NS_PER_S, QUALITY_SAMPLED);
+	assert_figure(&b, JOB_FIGURE_GPU_SM_MAX, 600, QUALITY_SAMPLED);
+	put_powered(&b, 0, 50, 100);
+	put_gpu(&b, 1, 50, 10);
+	put_use(&b, 0, 100, 40);
+	put_use(&b, 1, 200, 60);
+	tick(&b, NS_PER_S);
+	assert_figure(&b, JOB_FIGURE_GPU_ENERGY, 250 * 1000, QUALITY_AT_LEAST);
+	assert_figure(&b, JOB_FIGURE_GPU_HELD, 4 * NS_PER_S, QUALITY_SAMPLED);
+	done(&b);
+}
+
+static void test_gpu_account__without_power_there_is_no_energy(void **state)
+{
+	struct bench b = { 0 };
+
+	put_gpu(&b, 0, 50, 100);
+	put_use(&b, 0, 100, 50);
+	tick(&b, NS_PER_S);
+	assert_figure(&b, JOB_FIGURE_GPU_ENERGY, 0, QUALITY_MISSING);
+	assert_int_equal(b.sum.gpu_energy.quality, QUALITY_MISSING);
+	done(&b);
+}
+
+static void test_gpu_account__counts_memory_that_is_held_and_not_used(void **state)
+{
+	struct bench b = { 0 };
+
+	put_gpu(&b, 0, 80, 100);
+	put_use(&b, 0, 100, 80);
+	tick(&b, 2 * NS_PER_S);
+	put_gpu(&b, 0, 60, 100); /* only the other one runs */
+	put_use(&b, 0, 100, -1);
+	put_other(&b, 0, 100, 60);
+	tick(&b, 3 * NS_PER_S);
+	put_gpu(&b, 0, 60, 100); /* nothing is held any more */
+	put_other(&b, 0, 100, 60);
+	tick(&b, 5 * NS_PER_S);
+	assert_figure(&b, JOB_FIGURE_GPU_HELD, 5 * NS_PER_S, QUALITY_SAMPLED);
+	assert_figure(&b, JOB_FIGURE_GPU_IDLE_HELD, 3 * NS_PER_S, QUALITY_SAMPLED);
+	done(&b);
+}
+
+static void test_gpu_account__is_idle_on_a_gpu_on_which_nothing_runs(void **state)
+{
+	struct bench b = { 0 };
+
+	put_gpu(&b, 0, 0, 100);
+	put_use(&b, 0, 100, -1); /* the driver never reports a load */
+	tick(&b, NS_PER_S);
+	assert_figure(&b, JOB_FIGURE_GPU_IDLE_HELD, NS_PER_S, QUALITY_SAMPLED);
+	assert_figure(&b, JOB_FIGURE_GPU_TIME, 0, QUALITY_SAMPLED);
+	assert_figure(&b, JOB_FIGURE_GPU_SM_MAX, 0, QUALITY_SAMPLED);
+	put_gpu(&b, 0, 50, 100); /* … so that it is not known whose this is */
+	put_use(&b, 0, 100, -1);
+	put_other(&b, 0, 100, -1);
+	tick(&b, NS_PER_S);
+	assert_figure(&b, JOB_FIGURE_GPU_IDLE_HELD, NS_PER_S, QUALITY_AT_LEAST);
+	assert_figure(&b, JOB_FIGURE_GPU_TIME, 0, QUALITY_MISSING);
+	assert_figure(&b, JOB_FIGURE_GPU_SM, 0, QUALITY_MISSING);
+	assert_figure(&b, JOB_FIGURE_GPU_SM_MAX, 0, QUALITY_MISSING);
+	done(&b);
+}
+
+static void test_gpu_account__does_not_know_idle_time_without_loads(void **state)
+{
+	struct bench b = { 0 };
+
+	put_powered(&b, 0, 50, 100);
+	put_use(&b, 0, 100, -1);
+	put_other(&b, 0, 100, -1);
+	tick(&b, NS_PER_S);
+	assert_figure(&b, JOB_FIGURE_GPU_HELD, NS_PER_S, QUALITY_SAMPLED);
+	assert_figure(&b, JOB_FIGURE_GPU_IDLE_HELD, 0, QUALITY_MISSING);
+	assert_figure(&b, JOB_FIGURE_GPU_ENERGY, 0, QUALITY_MISSING);
+	done(&b);
+}
+
+static void test_gpu_account__knows_that_the_only_process_of_a_busy_gpu_runs(void **state)
+{
+	struct bench b = { 0 };
+
+	put_powered(&b, 0, 50, 100);
+	put_use(&b, 0, 100, -1);
+	tick(&b, NS_PER_S);
+	assert_figure(&b, JOB_FIGURE_GPU_IDLE_HELD, 0, QUALITY_SAMPLED);
+	assert_figure(&b, JOB_FIGURE_GPU_ENERGY, 100 * 1000, QUALITY_SAMPLED);
+	assert_figure(&b, JOB_FIGURE_GPU_TIME, 0, QUALITY_MISSING);
+	done(&b);
+}
+
+static void test_gpu_account__stops_to_trust_a_driver_that_reports_no_loads_any_more(void **state)
+{
+	struct bench b = { 0 };
+
+	put_gpu(&b, 0, 50, 100);
+	put_use(&b, 0, 100, 50);
+	tick(&b, NS_PER_S);
+	for (int i = 0; i < 30; i++) {
+		put_gpu(&b, 0, 50, 100);
+		put_use(&b, 0, 100, -1);
+		put_other(&b, 0, 100, -1);
+		tick(&b, NS_PER_S);
+	}
+	assert_figure(&b, JOB_FIGURE_GPU_IDLE_HELD, 9 * NS_PER_S, QUALITY_AT_LEAST);
+	assert_int_equal(b.job.figures[JOB_FIGURE_GPU_TIME].quality, QUALITY_AT_LEAST);
+	assert_int_equal(b.sum.gpu_sm.quality, QUALITY_MISSING);
+	done(&b);
+}
+
+static void test_gpu_account__counts_no_time_in_which_the_driver_hangs(void **state)
+{
+	struct bench b = { 0 };
+
+	put_powered(&b, 0, 0, 100);
+	put_use(&b, 0, 100, 0);
+	tick(&b, NS_PER_S);
+	put_gpu(&b, 0, 0, 0)->r.present = 0; /* it is listed, and does not answer */
+	tick(&b, 60 * NS_PER_S);
+	tick(&b, 60 * NS_PER_S); /* nor is it listed */
+	put_powered(&b, 0, 0, 100);
+	put_use(&b, 0, 100, 0);
+	tick(&b, NS_PER_S);
+	assert_figure(&b, JOB_FIGURE_GPU_HELD, 2 * NS_PER_S, QUALITY_AT_LEAST);
+	assert_figure(&b, JOB_FIGURE_GPU_IDLE_HELD, 2 * NS_PER_S, QUALITY_AT_LEAST);
+	assert_figure(&b, JOB_FIGURE_GPU_ENERGY, 200 * 1000, QUALITY_AT_LEAST);
+	done(&b);
+}
+
+static void test_gpu_account__counts_no_time_in_which_no_tick_came(void **state)
+{
+	struct bench b = { 0 };
+
+	put_powered(&b, 0, 0, 100);
+	put_use(&b, 0, 100, 0);
+	tick(&b, NS_PER_S);
+	put_powered(&b, 0, 0, 100);
+	put_use(&b, 0, 100, 0);
+	tick_after_gap(&b, 3600 * NS_PER_S, NS_PER_S);
+	assert_figure(&b, JOB_FIGURE_GPU_IDLE_HELD, 2 * NS_PER_S, QUALITY_AT_LEAST);
+	assert_figure(&b, JOB_FIGURE_GPU_ENERGY, 200 * 1000, QUALITY_AT_LEAST);
+	done(&b);
+}
+
+static void test_gpu_account__tolerates_a_late_answer(void **state)
+{
+	struct bench b = { 0 };
+
+	for (int i = 0; i < 30; i++) {
+		struct gpu_sample *gpu = put_gpu(&b, 0, 0, 100);
+
+		if (i == 20)
+			gpu->r.present = 0;
+		else
+			put_use(&b, 0, 100, 0);
+		tick(&b, NS_PER_S);
+	}
+	assert_figure(&b, JOB_FIGURE_GPU_IDLE_HELD, 29 * NS_PER_S, QUALITY_SAMPLED);
+	done(&b);
+}
+
+static void test_gpu_account__goes_on_with_what_was_recorded(void **state)
+{
+	struct bench before = { 0 }, b = { 0 };
+
+	put_powered(&before, 0, 70, 100);
+	put_use(&before, 0, 100, 70);
+	tick(&before, 2 * NS_PER_S);
+	gpu_account_resume(&b.a, &before.job);
+	put_powered(&b, 0, 0, 50);
+	put_use(&b, 0, 100, 0);
+	tick(&b, NS_PER_S);
+	assert_figure(&b, JOB_FIGURE_GPU_ENERGY, 250 * 1000, QUALITY_AT_LEAST);
+	assert_figure(&b, JOB_FIGURE_GPU_HELD, 3 * NS_PER_S, QUALITY_AT_LEAST);
+	assert_figure(&b, JOB_FIGURE_GPU_IDLE_HELD, NS_PER_S, QUALITY_AT_LEAST);
+	assert_figure(&b, JOB_FIGURE_GPU_TIME, 1400 * NS_PER_MS, QUALITY_AT_LEAST);
+	assert_figure(&b, JOB_FIGURE_GPU_SM_MAX, 700, QUALITY_SAMPLED);
+	done(&before);
+	done(&b);
+}
+
 static void test_gpu_account__without_a_gpu_sets_nothing(void **state)
 {
 	struct bench b = { 0 };
@@ -169,4 +423,17 @@ RUN_TESTS(TEST(test_gpu_account__weighs_the_load_by_time),
           TEST(test_gpu_account__knows_that_a_job_used_none),
           TEST(test_gpu_account__knows_no_own_share_where_processes_are_not_listed),
           TEST(test_gpu_account__ignores_a_lost_gpu),
+          TEST(test_gpu_account__divides_the_energy_by_the_load_of_all_processes),
+          TEST(test_gpu_account__divides_the_energy_of_an_idle_gpu_by_memory),
+          TEST(test_gpu_account__adds_up_gpus_and_lacks_the_energy_of_one_without_power),
+          TEST(test_gpu_account__without_power_there_is_no_energy),
+          TEST(test_gpu_account__counts_memory_that_is_held_and_not_used),
+          TEST(test_gpu_account__is_idle_on_a_gpu_on_which_nothing_runs),
+          TEST(test_gpu_account__does_not_know_idle_time_without_loads),
+          TEST(test_gpu_account__knows_that_the_only_process_of_a_busy_gpu_runs),
+          TEST(test_gpu_account__stops_to_trust_a_driver_that_reports_no_loads_any_more),
+          TEST(test_gpu_account__counts_no_time_in_which_the_driver_hangs),
+          TEST(test_gpu_account__counts_no_time_in_which_no_tick_came),
+          TEST(test_gpu_account__tolerates_a_late_answer),
+          TEST(test_gpu_account__goes_on_with_what_was_recorded),
           TEST(test_gpu_account__without_a_gpu_sets_nothing))

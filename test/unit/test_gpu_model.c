@@ -81,6 +81,9 @@ static void test_snapshot__leaves_strangers_on_gpus_out_when_only_jobs_are_asked
 	assert_int_equal(sc.snap.gpus.len, 2);
 	assert_int_equal(sc.snap.gpu_uses.len, 1);
 	assert_int_equal(sc.snap.gpu_uses.at[0].id.pid, 10);
+	assert_int_equal(sc.snap.gpus.at[0].all.uses, 2); /* what they take is known all the same */
+	assert_true(sc.snap.gpus.at[0].all.memory_bytes >
+	            sc.snap.gpu_uses.at[0].r.value[GPU_USE_MEM]);
 	scene_done(&sc);
 }
 

@@ -171,6 +171,10 @@ static struct report full_report(void)
 	report_add_gpu(&r, &(struct gpu_record){ 1, NULL, NAN, NAN, NAN, NAN, NAN, NAN, NAN });
 	kit_figure(&r.job, JOB_FIGURE_GPU_TIME, 487 * NS_PER_S, QUALITY_SAMPLED);
 	kit_figure(&r.job, JOB_FIGURE_GPU_SM, 640, QUALITY_SAMPLED);
+	kit_figure(&r.job, JOB_FIGURE_GPU_SM_MAX, 970, QUALITY_SAMPLED);
+	kit_figure(&r.job, JOB_FIGURE_GPU_ENERGY, UINT64_C(41) * MJ_PER_WH, QUALITY_SAMPLED);
+	kit_figure(&r.job, JOB_FIGURE_GPU_HELD, 740 * NS_PER_S, QUALITY_SAMPLED);
+	kit_figure(&r.job, JOB_FIGURE_GPU_IDLE_HELD, 214 * NS_PER_S, QUALITY_SAMPLED);
 	add_processes(&r);
 	add_anomalies(&r);
 	add_events(&r);

@@ -15,22 +15,6 @@ static void assert_block(const struct job *job, size_t width, const char *golden
 	buf_done(&out);
 }
 
-static void test_run_view__tells_a_good_run_in_a_few_lines(void **state)
-{
-	struct job job = kit_good_job();
-
-	assert_block(&job, 100, "run-good-100.txt");
-	assert_block(&job, 40, "run-good-40.txt");
-}
-
-static void test_run_view__tells_first_why_a_run_failed(void **state)
-{
-	struct job job = kit_oom_job();
-
-	assert_block(&job, SIZE_MAX, "run-oom.txt");
-	assert_block(&job, 40, "run-oom-40.txt");
-}
-
 static void assert_shows(const struct job *job, size_t width, const char *words)
 {
 	const struct style style = { .width = width, .unicode = true };
@@ -40,6 +24,71 @@ static void assert_shows(const struct job *job, size_t width, const char *words)
 	if (!strstr(out.at, words))
 		fail_msg("no '%s' in\n%s", words, out.at);
 	buf_done(&out);
+}
+
+static void assert_hides(const struct job *job, size_t width, const char *words)
+{
+	const struct style style = { .width = width, .unicode = true };
+	struct buf out = { 0 };
+
+	run_view(job, &(struct run_record){ .is_stored = true }, 8, CANVAS(&style, &out));
+	assert_null(strstr(out.at, words));
+	buf_done(&out);
+}
+
+static void test_run_view__tells_a_good_run_in_a_few_lines(void **state)
+{
+	struct job job = kit_good_job();
+
+	assert_block(&job, 100, "run-good-100.txt");
+	assert_block(&job, 40, "run-good-40.txt");
+}
+
+/* 14.2 of 24 GiB held, 13.9 GiB of them by the job. */
+static struct job gpu_job(void)
+{
+	struct job job = kit_good_job();
+
+	job.interval_ns = NS_PER_S;
+	kit_figure(&job, JOB_FIGURE_GPUS, 1, QUALITY_SAMPLED);
+	kit_figure(&job, JOB_FIGURE_GPU_UTIL, 710, QUALITY_SAMPLED);
+	kit_figure(&job, JOB_FIGURE_GPU_SM, 640, QUALITY_SAMPLED);
+	kit_figure(&job, JOB_FIGURE_PEAK_GPU_DEVICE, (UINT64_C(142) << 30) / 10, QUALITY_SAMPLED);
+	kit_figure(&job, JOB_FIGURE_GPU_DEVICE, UINT64_C(24) << 30, QUALITY_SAMPLED);
+	kit_figure(&job, JOB_FIGURE_PEAK_GPU_MEMORY, (UINT64_C(139) << 30) / 10, QUALITY_SAMPLED);
+	kit_figure(&job, JOB_FIGURE_GPU_ENERGY, UINT64_C(41) * MJ_PER_WH, QUALITY_SAMPLED);
+	kit_figure(&job, JOB_FIGURE_GPU_HELD, 740 * NS_PER_S, QUALITY_SAMPLED);
+	kit_figure(&job, JOB_FIGURE_GPU_IDLE_HELD, 214 * NS_PER_S, QUALITY_SAMPLED);
+	return job;
+}
+
+static void test_run_view__shows_what_gpus_drew_for_it_and_how_long_they_waited(void **state)
+{
+	struct job job = gpu_job();
+
+	assert_block(&job, 100, "run-gpu-100.txt");
+	assert_block(&job, 80, "run-gpu-80.txt");
+}
+
+static void test_run_view__keeps_the_qualities_of_gpu_figures_apart(void **state)
+{
+	struct job job = gpu_job();
+
+	kit_figure(&job, JOB_FIGURE_GPU_ENERGY, UINT64_C(41) * MJ_PER_WH, QUALITY_AT_LEAST);
+	assert_shows(&job, 80, "          41.0 Wh by this job");
+	assert_shows(&job, 80, "          idle 3m 34s of 12m 20s held");
+	kit_figure(&job, JOB_FIGURE_GPU_IDLE_HELD, 14 * NS_PER_S, QUALITY_SAMPLED);
+	assert_hides(&job, 80, "idle"); /* next to nothing */
+	kit_figure(&job, JOB_FIGURE_GPU_ENERGY, 0, QUALITY_MISSING);
+	assert_hides(&job, 80, "Wh");
+}
+
+static void test_run_view__tells_first_why_a_run_failed(void **state)
+{
+	struct job job = kit_oom_job();
+
+	assert_block(&job, SIZE_MAX, "run-oom.txt");
+	assert_block(&job, 40, "run-oom-40.txt");
 }
 
 static void test_run_view__compares_what_was_used_with_what_was_allowed(void **state)
@@ -271,6 +320,8 @@ static void test_run_view__notes_the_worst_anomalies_and_counts_the_others(void 
 }
 
 RUN_TESTS(TEST(test_run_view__compares_what_was_used_with_what_was_allowed),
+          TEST(test_run_view__shows_what_gpus_drew_for_it_and_how_long_they_waited),
+          TEST(test_run_view__keeps_the_qualities_of_gpu_figures_apart),
           TEST(test_run_view__notes_anomalies_of_one_kind_and_program_once),
           TEST(test_run_view__notes_the_worst_anomalies_and_counts_the_others),
           TEST(test_run_view__points_to_what_was_stored_and_says_what_was_not),

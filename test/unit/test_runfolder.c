@@ -300,6 +300,9 @@ static void test_folder_put__writes_a_line_of_the_job_at_each_tick_and_one_at_it
 	scene_put(&s);
 	scene_tick(&s, 500, 50, 50);
 	scene_sum(&s, 100, 250, 0.5);
+	s.snap.sums.at[0].gpu_memory = (struct figure){ UINT64_C(512) << 20, QUALITY_SAMPLED };
+	s.snap.sums.at[0].gpu_sm = (struct figure){ 375, QUALITY_SAMPLED };
+	s.snap.sums.at[0].gpu_energy = (struct figure){ MJ_PER_WH / 4, QUALITY_SAMPLED };
 	scene_put(&s);
 	job = *scene_job(&s);
 	job.status = JOB_COMPLETED;
@@ -310,10 +313,10 @@ static void test_folder_put__writes_a_line_of_the_job_at_each_tick_and_one_at_it
 	assert_int_equal(runfolder_end(s.folder, &job, NULL, &err), 0);
 	assert_file(&s, "job_metrics.csv",
 	            "timestamp,elapsed,used_mb,charged_mb,rss_mb,cpu_percent,cpu_seconds,"
-	            "processes,read_bytes,written_bytes\n"
-	            "2026/09/21 14:13:20.000,0.000,,,2.500,,0.000,2,,4096\n"
-	            "2026/09/21 14:13:20.500,0.500,100.000,,2.500,50.0,0.250,2,,4096\n"
-	            "2026/09/21 14:13:20.750,0.750,,,,100.0,0.500,0,,4096\n");
+	            "processes,read_bytes,written_bytes,gpu_memory_mb,gpu_sm_pct,gpu_energy_wh\n"
+	            "2026/09/21 14:13:20.000,0.000,,,2.500,,0.000,2,,4096,,,\n"
+	            "2026/09/21 14:13:20.500,0.500,100.000,,2.500,50.0,0.250,2,,4096,512.000,37.5,0.250000\n"
+	            "2026/09/21 14:13:20.750,0.750,,,,100.0,0.500,0,,4096,,,\n");
 	assert_has(&s, "summary.json", "\"job\":3}");
 	scene_end(&s);
 }
