@@ -27,7 +27,8 @@
 	X(PHASE, "phase", false)           /* a phase ended after `count` ns: name, data */ \
 	X(LIMIT, "limit", false)           /* the job met its limit: name of the limit, details in text */ \
 	X(ANOMALY, "anomaly", false)       /* one began, or ended after `count` ns: name is its kind, details in text */ \
-	X(DISK, "disk", false)             /* when a job failed: a file system that it may have written to is full */
+	X(DISK, "disk", false)             /* when a job failed: a file system that it may have written to is full */ \
+	X(GPU, "gpu", false)               /* a GPU: name is throttle, throttle_end (after `count` ns), ecc or xid (`count`: how many, which) */
 /* clang-format on */
 
 #define X(id, ...) EVENT_##id,
@@ -59,7 +60,8 @@ struct event {
 	struct proc_readings final; /* exit, totals: exact counters of the whole life */
 	bool is_peak_bound; /* … but peak memory: the mark may be that of the process's parent */
 	int64_t count;
-	int32_t job; /* index in snapshot->jobs, -1: none; in a sample, the handle of a job whose
+	uint32_t gpu; /* gpu: its index */
+	int32_t job;  /* index in snapshot->jobs, -1: none; in a sample, the handle of a job whose
 	                event is about no process */
 	uint32_t sheet;
 	bool is_joined; /* its process: as in struct job_ref */

@@ -300,14 +300,28 @@ static int by_time(const void *a, const void *b)
 	return (x->boot_ns > y->boot_ns) - (x->boot_ns < y->boot_ns);
 }
 
-/* Only what happened to processes of jobs, or to no process at all. */
-static void drop_outside_jobs(struct snapshot *snap)
+/* Whether all processes on the GPU are known: then a job without one has nothing to do with it. */
+static bool knows_users(const struct sample *s, uint32_t index)
+{
+	vec_each(&s->gpus, gpu)
+		if (gpu->index == index && gpu->knows_processes)
+			return true;
+	return false;
+}
+
+/* Only what happened to processes of jobs, to GPUs that they may use, or to no process at all. */
+static void drop_outside_jobs(struct snapshot *snap, const struct sample *prev,
+                              const struct sample *cur)
 {
 	size_t kept = 0;
 
-	vec_each(&snap->events, e)
-		if (e->job >= 0 || e->id.pid == 0)
+	vec_each(&snap->events, e) {
+		bool is_elsewhere = e->kind == EVENT_GPU && (knows_users(cur, e->gpu) ||
+		                                             (prev && knows_users(prev, e->gpu)));
+
+		if (e->job >= 0 || (e->id.pid == 0 && !is_elsewhere))
 			snap->events.at[kept++] = *e;
+	}
 	snap->events.len = kept;
 }
 
@@ -322,6 +336,48 @@ static void hold_to_job(const struct snapshot *snap, struct event *e)
 	began_ns = snapshot_hold_to_job(&snap->jobs.at[e->job], e->wall_ns);
 	e->boot_ns += began_ns - e->wall_ns;
 	e->wall_ns = began_ns;
+}
+
+/* Whether a process of the job is on that GPU. */
+static bool is_on_gpu(const struct sample *s, const struct job_roster *jobs, int32_t job,
+                      uint32_t index)
+{
+	vec_each(&s->gpu_uses, use)
+		if (!use->is_foreign && use->gpu < s->gpus.len &&
+		    s->gpus.at[use->gpu].index == index && find_job(jobs, use->id).job == job)
+			return true;
+	return false;
+}
+
+/* What happens to a GPU happens to each job that uses it, or did a tick ago: the fault may have ended its
+ * process. Without any, it is an event of the machine. */
+static void give_gpu_event(struct snapshot *snap, size_t at, const struct sample *prev,
+                           const struct sample *cur, const struct job_roster *jobs)
+{
+	struct event e = snap->events.at[at], *copy;
+	size_t given = 0;
+
+	for (int32_t job = 0; (size_t)job < snap->jobs.len; job++) {
+		if (!is_on_gpu(cur, jobs, job, e.gpu) &&
+		    !(prev && is_on_gpu(prev, jobs, job, e.gpu)))
+			continue;
+		copy = given++ ? vec_push(&snap->events, EVENTS_MAX) : &snap->events.at[at];
+		if (!copy)
+			return;
+		*copy = e;
+		copy->job = job;
+	}
+}
+
+/* Those that are added meanwhile have their jobs. */
+static void give_gpu_events(struct snapshot *snap, const struct sample *prev,
+                            const struct sample *cur, const struct job_roster *jobs)
+{
+	size_t n = snap->events.len;
+
+	for (size_t i = 0; i < n; i++)
+		if (snap->events.at[i].kind == EVENT_GPU)
+			give_gpu_event(snap, i, prev, cur, jobs);
 }
 
 static void build_events(struct snapshot *snap, const struct sample *prev, const struct sample *cur,
@@ -346,8 +402,9 @@ static void build_events(struct snapshot *snap, const struct sample *prev, const
 		}
 		hold_to_job(snap, e);
 	}
+	give_gpu_events(snap, prev, cur, jobs);
 	if (jobs_only)
-		drop_outside_jobs(snap);
+		drop_outside_jobs(snap, prev, cur);
 	if (snap->events.len)
 		qsort(snap->events.at, snap->events.len, sizeof *snap->events.at, by_time);
 }

@@ -246,8 +246,35 @@ static void put_gpu_use(struct json *j, const struct snapshot *snap,
 	if (use->is_foreign)
 		json_put_i64(j, "host_pid", use->id.pid);
 	readings_json(j, gpu_use_metrics, GPU_USE_METRIC_COUNT, use->r.present, use->r.value);
+	if (use->is_partial)
+		json_put_bool(j, "is_partial", true);
 	put_job(j, snap, snapshot_scope_has_job(scope, snap, use->job) ? use->job : -1, use->sheet);
 	json_end_object(j);
+}
+
+/* Only what the driver reports. */
+static void put_gpu_health(struct json *j, const struct gpu_health *h)
+{
+	if (h->knows_throttle) {
+		json_open_array(j, "throttle");
+		for (unsigned i = 0; i < GPU_THROTTLE_COUNT; i++)
+			if (h->throttle >> i & 1)
+				json_str(j, gpu_throttle_keys[i]);
+		json_end_array(j);
+	}
+	if (h->knows_corrected)
+		json_put_u64(j, "ecc_corrected", h->ecc_corrected);
+	if (h->knows_uncorrected)
+		json_put_u64(j, "ecc_uncorrected", h->ecc_uncorrected);
+}
+
+static void put_lower_bounds(struct json *j, uint64_t at_least)
+{
+	json_open_array(j, "at_least");
+	for (unsigned i = 0; i < GPU_METRIC_COUNT; i++)
+		if (at_least >> i & 1)
+			json_str(j, gpu_metrics[i].key);
+	json_end_array(j);
 }
 
 static void put_gpu(struct json *j, const struct snapshot *snap, const struct snapshot_scope *scope,
@@ -257,7 +284,14 @@ static void put_gpu(struct json *j, const struct snapshot *snap, const struct sn
 	json_put_u64(j, "index", gpu->index);
 	json_put_text(j, "name", gpu->name);
 	json_put_text(j, "uuid", gpu->uuid);
+	if (gpu->bus[0])
+		json_put_text(j, "bus", gpu->bus);
+	if (gpu->is_part)
+		json_put_u64(j, "parent_index", gpu->parent);
 	readings_json(j, gpu_metrics, GPU_METRIC_COUNT, gpu->r.present, gpu->r.value);
+	if (gpu->at_least & gpu->r.present)
+		put_lower_bounds(j, gpu->at_least & gpu->r.present);
+	put_gpu_health(j, &gpu->health);
 	json_open_array(j, "processes");
 	vec_each(&snap->gpu_uses, use)
 		if (use->gpu == (size_t)(gpu - snap->gpus.at) &&

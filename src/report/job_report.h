@@ -63,6 +63,7 @@ enum report_note_kind {
 	NOTE_LEFT,     /* `amount` processes were left behind */
 	NOTE_SIGNAL,   /* the signal was sent to it */
 	NOTE_PROBE,    /* of a probe: details */
+	NOTE_GPU,      /* a GPU that it used: name has what happened, details which */
 	NOTE_RECORDER, /* of the recorder: details */
 };
 

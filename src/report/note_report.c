@@ -19,7 +19,7 @@ static const unsigned char ranks[] = {
 	[NOTE_OOM] = 0,     [NOTE_LIMIT] = 1,    [NOTE_KILL] = 2, [NOTE_ANOMALY] = 3,
 	[NOTE_DEATH] = 4,   [NOTE_LOSS] = 5,     [NOTE_GAP] = 5,  [NOTE_CLOCK] = 5,
 	[NOTE_SUSPEND] = 5, [NOTE_FAILURE] = 6,  [NOTE_LEFT] = 6, [NOTE_SIGNAL] = 7,
-	[NOTE_PROBE] = 8,   [NOTE_RECORDER] = 8,
+	[NOTE_PROBE] = 8,   [NOTE_RECORDER] = 8, [NOTE_GPU] = 3,
 };
 
 static uint64_t hash_text(uint64_t h, const char *text)
@@ -180,6 +180,17 @@ static void add_limit(struct report *r, const struct event_record *e)
 	add_note(r, e, note);
 }
 
+/* Throttling is reported when it begins: its end may come after the job's. */
+static void add_gpu(struct report *r, const struct event_record *e)
+{
+	struct report_note note = { .kind = NOTE_GPU };
+
+	if (e->name && strcmp(e->name, "throttle_end") == 0)
+		return;
+	snprintf(note.name, sizeof note.name, "%s", e->name ? e->name : "");
+	add_note(r, e, note);
+}
+
 static void add_mark(struct report *r, const struct event_record *e)
 {
 	struct report_mark *mark = vec_push(&r->marks, REPORT_MARKS_MAX);
@@ -231,6 +242,9 @@ int report_add_event(void *report, const struct event_record *e)
 		break;
 	case EVENT_LIMIT:
 		add_limit(r, e);
+		break;
+	case EVENT_GPU:
+		add_gpu(r, e);
 		break;
 	case EVENT_MARK:
 	case EVENT_PHASE:

@@ -144,16 +144,30 @@ static int log_mark(struct runfolder *f, const struct snapshot *snap, const stru
 
 /* Which events are news, and their names. Anomalies are logged from their episodes, with figures. */
 static const char *const news_names[EVENT_KIND_COUNT] = {
-	[EVENT_KILL] = "process.kill",        [EVENT_OOM] = "process.oom",
-	[EVENT_LIMIT] = "job.limit",          [EVENT_LOSS] = "recorder.loss",
-	[EVENT_GAP] = "recorder.gap",         [EVENT_CLOCK_STEP] = "recorder.clock_step",
-	[EVENT_SUSPEND] = "recorder.suspend", [EVENT_PROBE] = "recorder.probe",
+	[EVENT_KILL] = "process.kill",
+	[EVENT_OOM] = "process.oom",
+	[EVENT_LIMIT] = "job.limit",
+	[EVENT_LOSS] = "recorder.loss",
+	[EVENT_GAP] = "recorder.gap",
+	[EVENT_CLOCK_STEP] = "recorder.clock_step",
+	[EVENT_SUSPEND] = "recorder.suspend",
+	[EVENT_PROBE] = "recorder.probe",
+	[EVENT_GPU] = "gpu",
 };
 
-static void put_count(struct json *j, const struct event *e, bool is_time_limit)
+static bool is_named(const struct snapshot *snap, const struct event *e, const char *name)
+{
+	struct scan own = text_of(snap, e->name);
+
+	return scan_eq(&own, name);
+}
+
+static void put_count(struct json *j, const struct snapshot *snap, const struct event *e)
 {
 	bool is_time = e->kind == EVENT_GAP || e->kind == EVENT_CLOCK_STEP ||
-	               e->kind == EVENT_SUSPEND || is_time_limit;
+	               e->kind == EVENT_SUSPEND ||
+	               (e->kind == EVENT_LIMIT && is_named(snap, e, "time")) ||
+	               (e->kind == EVENT_GPU && is_named(snap, e, "throttle_end"));
 
 	if (is_time) {
 		json_put_double(j, "seconds", (double)e->count / 1e9, 3);
@@ -183,9 +197,7 @@ static int log_news(struct runfolder *f, const struct snapshot *snap, const stru
 		json_key(&j, "name");
 		json_strn(&j, snapshot_text(snap, e->name), e->name.len);
 	}
-	put_count(&j, e,
-	          e->kind == EVENT_LIMIT && e->name.len == strlen("time") &&
-	                  memcmp(snapshot_text(snap, e->name), "time", e->name.len) == 0);
+	put_count(&j, snap, e);
 	event_details(e, snap->text.at, &details);
 	put_text(&j, "details", details.at ? details.at : "");
 	return log_data(f, e->wall_ns, name, &j, err);

@@ -232,7 +232,7 @@ static int put_other_event(struct store *st, const struct snapshot *snap, const 
                            struct err *err)
 {
 	bool is_of_job = e->kind == EVENT_MARK || e->kind == EVENT_PHASE || e->kind == EVENT_LIMIT ||
-	                 e->kind == EVENT_DISK;
+	                 e->kind == EVENT_DISK || (e->kind == EVENT_GPU && e->job >= 0);
 
 	return put_one(st, e, snap->text.at, 0, is_of_job ? job_table_row(st, e->job) : 0, err);
 }

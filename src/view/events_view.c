@@ -68,6 +68,7 @@ static const struct {
 	[EVENT_DISK] = { INK_WARN },
 	[EVENT_ANOMALY] = { INK_WARN },
 	[EVENT_PROBE] = { INK_WARN },
+	[EVENT_GPU] = { INK_WARN },
 	[EVENT_GAP] = { INK_WARN, "nothing stored for " },
 	[EVENT_CLOCK_STEP] = { INK_PLAIN, "set forward by " },
 	[EVENT_SUSPEND] = { INK_PLAIN, "the machine slept for " },

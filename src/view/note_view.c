@@ -26,6 +26,7 @@ static const struct {
 	[NOTE_LEFT] = { INK_WARN, "left behind" },
 	[NOTE_SIGNAL] = { INK_PLAIN },
 	[NOTE_PROBE] = { INK_WARN, "probe" },
+	[NOTE_GPU] = { INK_WARN, "gpu" },
 	[NOTE_RECORDER] = { INK_WARN, "recorder" },
 };
 
@@ -81,6 +82,7 @@ static void put_text(struct buf *to, const struct report *r, const struct report
 		break;
 	case NOTE_LIMIT:
 	case NOTE_PROBE:
+	case NOTE_GPU:
 	case NOTE_RECORDER:
 		buf_puts(to, n->details);
 		break;

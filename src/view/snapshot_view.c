@@ -130,22 +130,30 @@ static void put_gpu(struct facts *f, const struct gpu_sample *gpu, bool unicode)
 {
 	const struct gpu_readings *r = &gpu->r;
 	double busy = (double)readings_or(r, GPU_UTIL, 0) / 100;
-	char label[24];
+	char label[24], reasons[200];
 
 	snprintf(label, sizeof label, "gpu %u", gpu->index);
 	facts_begin(f, label, "");
 	if (readings_has(r, GPU_UTIL))
-		facts_join(f, FACT_WHOLE, "%s  %s busy", format_bar(busy, unicode).at,
+		facts_join(f, FACT_WHOLE, "%s  %s%s busy", format_bar(busy, unicode).at,
+		           gpu->at_least >> GPU_UTIL & 1 ? "at least " : "",
 		           format_percent(busy).at);
 	if (readings_has(r, GPU_MEM_USED) && readings_has(r, GPU_MEM_TOTAL))
 		facts_part(f, "%s used",
 		           format_bytes_of(r->value[GPU_MEM_USED], r->value[GPU_MEM_TOTAL]).at);
+	else if (readings_has(r, GPU_MEM_USED))
+		facts_part(f, "%s%s used", gpu->at_least >> GPU_MEM_USED & 1 ? "at least " : "",
+		           format_bytes(r->value[GPU_MEM_USED]).at);
 	if (readings_has(r, GPU_TEMPERATURE))
 		facts_part(f, "%ju %s", (uintmax_t)r->value[GPU_TEMPERATURE], unicode ? "°C" : "C");
 	if (readings_has(r, GPU_POWER))
 		facts_part(f, "%s W", format_milli(r->value[GPU_POWER], 0).at);
 	if (!r->present)
-		facts_part(f, "does not answer");
+		facts_part(f, "%s", gpu->bus[0] ? "no figures" : "does not answer");
+	if (gpu->health.throttle) {
+		gpu_throttle_words(gpu->health.throttle, reasons, sizeof reasons);
+		facts_part(f, "throttled: %s", reasons);
+	}
 	if (*gpu->name)
 		facts_part(f, "%s", gpu->name);
 	facts_unless_any(f, "not known");

@@ -264,7 +264,8 @@ void trace_event(struct trace *t, const struct event_record *e)
 {
 	if (e->kind == EVENT_PHASE)
 		put_phase(t, e);
-	else if (e->kind == EVENT_MARK || e->kind == EVENT_LIMIT || e->kind == EVENT_ANOMALY)
+	else if (e->kind == EVENT_MARK || e->kind == EVENT_LIMIT || e->kind == EVENT_ANOMALY ||
+	         e->kind == EVENT_GPU)
 		put_instant(t, e, e->name ? e->name : event_name(e->kind));
 	else if (e->kind == EVENT_SIGNAL || e->kind == EVENT_KILL)
 		put_instant(t, e, signal_name(e->signal).at);

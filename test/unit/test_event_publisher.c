@@ -22,6 +22,7 @@ static void test_event_publisher__names_events_and_finds_their_owners(void **sta
 		{ { .kind = EVENT_EXEC, .id = { 7, 1 }, .job = 0 }, "process.exec", "a-1", 1000 },
 		{ { .kind = EVENT_LIMIT, .job = 0 }, "job.limit", "a-1", 1000 },
 		{ { .kind = EVENT_LOSS, .job = -1 }, "monitor.loss", "", 0 },
+		{ { .kind = EVENT_GPU, .job = 0 }, "monitor.gpu", "a-1", 1000 },
 	};
 	cleanup(bus_freep) struct bus *bus = bus_new(0, 1);
 	struct bus_cursor c = bus_end(bus);

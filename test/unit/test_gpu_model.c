@@ -134,7 +134,119 @@ static void test_snapshot_json__tells_gpus_with_null_for_what_they_do_not_tell(v
 	scene_done(&sc);
 }
 
-RUN_TESTS(TEST(test_snapshot__gives_what_processes_hold_on_gpus_to_their_job),
+static const char *const health_keys[] = { "throttle", "ecc_uncorrected", "at_least",
+	                                   "parent_index", "bus" };
+
+static void test_snapshot_json__has_health_bounds_and_parents_where_they_are_known(void **state)
+{
+	struct scene sc = scene_of(false);
+	struct gpu_sample *gpu = &sc.snap.gpus.at[1];
+	struct buf out = { 0 };
+	json_t *root, *first, *second;
+
+	gpu->is_part = true;
+	gpu->health = (struct gpu_health){ .knows_throttle = true,
+		                           .throttle = 1U << GPU_THROTTLE_SW_THERMAL,
+		                           .knows_uncorrected = true };
+	snprintf(gpu->bus, sizeof gpu->bus, "0000:0b:00.0");
+	readings_set(&gpu->r, GPU_UTIL, 5);
+	gpu->at_least = UINT64_C(1) << GPU_UTIL | UINT64_C(1) << GPU_POWER; /* which is absent */
+	snapshot_json(&(struct json){ .out = &out }, &sc.snap, NULL);
+	root = json_loadb(out.at, out.len, JSON_REJECT_DUPLICATES, NULL);
+	assert_non_null(root);
+	first = json_array_get(json_object_get(root, "gpus"), 0);
+	second = json_array_get(json_object_get(root, "gpus"), 1);
+	for (size_t i = 0; i < ARRAY_LEN(health_keys); i++) {
+		assert_null(json_object_get(first, health_keys[i]));
+		assert_non_null(json_object_get(second, health_keys[i]));
+	}
+	assert_null(json_object_get(second, "ecc_corrected")); /* not known, not 0 */
+	assert_int_equal(json_array_size(json_object_get(second, "at_least")), 1);
+	assert_string_equal(
+		json_string_value(json_array_get(json_object_get(second, "throttle"), 0)),
+		"sw_thermal");
+	json_decref(root);
+	buf_done(&out);
+	scene_done(&sc);
+}
+
+static void add_gpu_event(struct sample *s, uint32_t gpu)
+{
+	struct event *e = sample_add_event(s, EVENT_GPU);
+
+	e->boot_ns = s->boot_ns;
+	e->gpu = gpu;
+}
+
+/* Two jobs on the first GPU, of which one was there a tick ago only; nobody on the second. */
+static void test_snapshot__gives_what_happens_to_a_gpu_to_each_job_on_it(void **state)
+{
+	struct sample before = kit_sample(NS_PER_S), now = kit_sample(2 * NS_PER_S);
+	struct job_roster jobs = { 0 };
+	struct snapshot snap = { 0 };
+	struct sample *both[] = { &before, &now };
+
+	for (int32_t i = 0; i < 3; i++) {
+		char id[16];
+
+		snprintf(id, sizeof id, "job-%d", i);
+		job_roster_assign(
+			&jobs, (struct proc_id){ 10 + i, 500 },
+			(struct job_ref){ job_roster_add(&jobs, id, "train", WALL0_NS), 0 });
+	}
+	for (size_t i = 0; i < 2; i++) {
+		(void)vec_push(&both[i]->gpus, GPUS_MAX);
+		vec_push(&both[i]->gpus, GPUS_MAX)->index = 1;
+	}
+	use(&before, 0, (struct proc_id){ 10, 500 }, MIB);
+	use(&now, 0, (struct proc_id){ 12, 500 }, MIB);
+	add_gpu_event(&now, 0);
+	add_gpu_event(&now, 1);
+	snapshot_build(&before, &now, &jobs,
+	               &(struct snapshot_origin){ .seq = 2, .started_boot_ns = T0_NS }, &snap);
+	assert_int_equal(snap.events.len, 3);
+	for (size_t i = 0, of_jobs = 0; i < 3; i++) {
+		const struct event *e = &snap.events.at[i];
+
+		if (e->gpu == 1)
+			assert_int_equal(e->job, -1);
+		else
+			assert_int_equal(e->job, of_jobs++ ? 2 : 0);
+	}
+	snapshot_build(
+		&before, &now, &jobs,
+		&(struct snapshot_origin){ .seq = 2, .started_boot_ns = T0_NS, .jobs_only = true },
+		&snap);
+	assert_int_equal(snap.events.len, 3); /* the second may be theirs, for all we know */
+	now.gpus.at[1].knows_processes = true;
+	snapshot_build(
+		&before, &now, &jobs,
+		&(struct snapshot_origin){ .seq = 2, .started_boot_ns = T0_NS, .jobs_only = true },
+		&snap);
+	assert_int_equal(snap.events.len, 2);
+	sample_done(&before);
+	sample_done(&now);
+	job_roster_done(&jobs);
+	snapshot_done(&snap);
+}
+
+static void test_gpu_throttle_words__fit_their_place(void **state)
+{
+	char words[200], few[12];
+
+	gpu_throttle_words(0, words, sizeof words);
+	assert_string_equal(words, "");
+	gpu_throttle_words((1U << GPU_THROTTLE_COUNT) - 1, words, sizeof words);
+	assert_non_null(strstr(words, "power limit, "));
+	assert_true(strlen(words) < sizeof words - 1);
+	gpu_throttle_words(3, few, sizeof few);
+	assert_string_equal(few, "power limit");
+}
+
+RUN_TESTS(TEST(test_snapshot_json__has_health_bounds_and_parents_where_they_are_known),
+          TEST(test_snapshot__gives_what_happens_to_a_gpu_to_each_job_on_it),
+          TEST(test_gpu_throttle_words__fit_their_place),
+          TEST(test_snapshot__gives_what_processes_hold_on_gpus_to_their_job),
           TEST(test_snapshot__leaves_strangers_on_gpus_out_when_only_jobs_are_asked_for),
           TEST(test_snapshot__forgets_gpus_when_its_memory_is_used_again),
           TEST(test_snapshot_json__tells_gpus_with_null_for_what_they_do_not_tell))

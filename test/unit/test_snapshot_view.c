@@ -184,6 +184,16 @@ static void test_snapshot_view__has_a_line_for_each_gpu(void **state)
 	gpu = vec_push(&s->gpus, GPUS_MAX);
 	gpu->index = 1;
 	snprintf(gpu->name, sizeof gpu->name, "bad \x1b[2J name");
+	gpu = vec_push(&s->gpus, GPUS_MAX); /* figures of its processes, and slow */
+	*gpu = (struct gpu_sample){ .index = 64, .name = "Intel 8086:9a49", .bus = "0000:00:02.0" };
+	readings_set(&gpu->r, GPU_UTIL, 40);
+	readings_set(&gpu->r, GPU_MEM_USED, 30 * GIB);
+	gpu->at_least = UINT64_C(1) << GPU_UTIL | UINT64_C(1) << GPU_MEM_USED;
+	gpu->health.throttle = 1U << GPU_THROTTLE_POWER_CAP;
+	gpu = vec_push(&s->gpus, GPUS_MAX);
+	*gpu = (struct gpu_sample){ .index = 65,
+		                    .name = "NVIDIA 10de:1c03",
+		                    .bus = "0000:04:00.0" };
 	assert_view(s, view_of(SORT_PID, 1), (struct style){ .unicode = true, .width = 80 },
 	            "snapshot-gpu.txt");
 }
