@@ -3,7 +3,7 @@
  *   gpus=2            how many there are (1)
  *   init=18 count=15  the error code these calls return
  *   hang=WHERE abort=WHERE slow=WHERE
- *                     what happens in init, count, utilization, power or processes (slow: 50 ms)
+ *                     what happens in init, count, utilization, power, processes or events (slow: 50 ms)
  *   after=3           … from the third round of questions on, counted by calls of count (1)
  *   lost=1            that GPU answers "GPU is lost", also from `after` on
  *   unsupported=power,clock,temperature,utilization,memory,processes
@@ -11,6 +11,10 @@
  *                     processes on GPU 0: pid, MiB, SM percent
  *   use=PATH          … or on any GPU, a line each: GPU, pid, MiB, SM percent; read with every request
  *   mig               its GPUs are divided: there is no load of them or of processes
+ *   parts=3           … into three parts each; process number i is on part i % 3
+ *   state=PATH        what is wrong with GPUs, a line each: GPU, throttle reasons (hexadecimal), corrected and
+ *                     uncorrected errors, XIDs so far (the last number: 0 none); read with every request. Without it
+ *                     these calls are not supported
  *   garbage           texts without an end, percents beyond reason
  * Built three times: as it is, with the calls of old drivers only (FAKE_OLD), and empty
  * (FAKE_EMPTY). */
@@ -50,7 +54,9 @@ struct utilization {
 
 #define API __attribute__((visibility("default")))
 #define MIB (1ULL << 20)
-enum { OK, NOT_SUPPORTED = 3, NOT_FOUND = 6, TOO_SMALL = 7, LOST = 15 };
+enum { OK, NOT_SUPPORTED = 3, NOT_FOUND = 6, TOO_SMALL = 7, TIMED_OUT = 10, LOST = 15 };
+#define PARTS_MAX 7
+#define PART_BASE 1000 /* handles of parts: 1000 × (GPU + 1) + number */
 
 static unsigned rounds;
 
@@ -105,9 +111,20 @@ static void act(const char *where)
 		usleep(50000);
 }
 
+static int is_part(device dev)
+{
+	return (size_t)dev >= PART_BASE;
+}
+
+/* Of a part, that of its GPU. */
 static unsigned index_of(device dev)
 {
-	return (unsigned)((size_t)dev - 1);
+	return (unsigned)(is_part(dev) ? (size_t)dev / PART_BASE - 1 : (size_t)dev - 1);
+}
+
+static unsigned part_of(device dev)
+{
+	return (unsigned)((size_t)dev % PART_BASE);
 }
 
 static int refused(device dev, const char *what)
@@ -159,14 +176,18 @@ API const char *nvmlErrorString(int code)
 API int nvmlDeviceGetName(device dev, char *to, unsigned cap);
 API int nvmlDeviceGetName(device dev, char *to, unsigned cap)
 {
-	put_text(to, cap, "Fake GPU ", index_of(dev));
+	put_text(to, cap, is_part(dev) ? "Fake GPU MIG 1g.5gb " : "Fake GPU ",
+	         is_part(dev) ? part_of(dev) : index_of(dev));
 	return refused(dev, "name");
 }
 
 API int nvmlDeviceGetUUID(device dev, char *to, unsigned cap);
 API int nvmlDeviceGetUUID(device dev, char *to, unsigned cap)
 {
-	put_text(to, cap, "GPU-00000000-0000-0000-0000-00000000000", index_of(dev));
+	if (is_part(dev))
+		put_text(to, cap, "MIG-00000000-0000-0000-0000-0000000000", 10 + part_of(dev));
+	else
+		put_text(to, cap, "GPU-00000000-0000-0000-0000-00000000000", index_of(dev));
 	return refused(dev, "uuid");
 }
 
@@ -177,7 +198,7 @@ API int nvmlDeviceGetUtilizationRates(device dev, struct utilization *ret)
 	*ret = (struct utilization){ 50 + index_of(dev), 20 };
 	if (mood("garbage"))
 		ret->gpu = 4000000000u;
-	return mood("mig") ? NOT_SUPPORTED : refused(dev, "utilization");
+	return mood("mig") || mood("parts") ? NOT_SUPPORTED : refused(dev, "utilization");
 }
 
 /* What the driver keeps for itself is used here and not in v2. */
@@ -192,7 +213,7 @@ API int nvmlDeviceGetTemperature(device dev, int sensor, unsigned *ret);
 API int nvmlDeviceGetTemperature(device dev, int sensor, unsigned *ret)
 {
 	*ret = sensor == 0 ? 61 : 999;
-	return refused(dev, "temperature");
+	return is_part(dev) ? NOT_SUPPORTED : refused(dev, "temperature");
 }
 
 API int nvmlDeviceGetPowerUsage(device dev, unsigned *ret);
@@ -200,14 +221,14 @@ API int nvmlDeviceGetPowerUsage(device dev, unsigned *ret)
 {
 	act("power");
 	*ret = 123450;
-	return refused(dev, "power");
+	return is_part(dev) ? NOT_SUPPORTED : refused(dev, "power");
 }
 
 API int nvmlDeviceGetClockInfo(device dev, int which, unsigned *ret);
 API int nvmlDeviceGetClockInfo(device dev, int which, unsigned *ret)
 {
 	*ret = which == 1 ? 1410 : which == 2 ? 1215 : 1;
-	return refused(dev, "clock");
+	return is_part(dev) ? NOT_SUPPORTED : refused(dev, "clock");
 }
 
 struct fake_process {
@@ -244,6 +265,9 @@ static int find_process(device dev, unsigned i, struct fake_process *ret)
 	const char *text = index_of(dev) == 0 ? mood("pids") : NULL;
 	char *end;
 
+	if (is_part(dev)) /* every so many of those on the GPU */
+		return find_process((device)(size_t)(index_of(dev) + 1),
+		                    part_of(dev) + i * (unsigned)mood_number("parts", 1), ret);
 	if (mood("use"))
 		return read_process(mood("use"), dev, i, ret);
 	for (; text && *text && *text != ' ' && i--;)
@@ -306,10 +330,10 @@ API int nvmlDeviceGetMemoryInfo_v2(device dev, struct memory_v2 *ret)
 {
 	if (ret->version != (sizeof *ret | 2u << 24))
 		return 25; /* another layout than we know */
-	ret->total = 16384 * MIB;
+	ret->total = (is_part(dev) ? 4864 : 16384) * MIB;
 	ret->reserved = 384 * MIB;
-	ret->free = 15000 * MIB;
-	ret->used = 1000 * MIB;
+	ret->free = (is_part(dev) ? 4000 : 15000) * MIB;
+	ret->used = (is_part(dev) ? 100 : 1000) * MIB;
 	return refused(dev, "memory");
 }
 
@@ -342,7 +366,7 @@ API int nvmlDeviceGetProcessUtilization(device dev, struct process_use *to, unsi
 	struct fake_process p;
 	unsigned i, count = 0;
 
-	if (mood("mig"))
+	if (mood("mig") || mood("parts"))
 		return NOT_SUPPORTED;
 	for (i = 0; find_process(dev, i, &p) && count + 2 <= *n; i++) {
 		unsigned sm = mood("garbage") ? 4000000000u : p.sm;
@@ -352,6 +376,128 @@ API int nvmlDeviceGetProcessUtilization(device dev, struct process_use *to, unsi
 	}
 	*n = count;
 	return count ? refused(dev, "processes") : NOT_FOUND;
+}
+
+/* ---- what is wrong with them ---- */
+
+struct fake_state {
+	unsigned long long throttle, corrected, uncorrected, xid;
+};
+
+static int read_state(device dev, struct fake_state *ret)
+{
+	char path[512] = "", line[128];
+	const char *mood_path = mood("state");
+	int found = 0;
+	FILE *file;
+
+	if (!mood_path || is_part(dev))
+		return 0;
+	snprintf(path, sizeof path, "%.*s", (int)strcspn(mood_path, " "), mood_path);
+	file = fopen(path, "r");
+	while (file && !found && fgets(line, sizeof line, file)) {
+		char *at = line;
+
+		found = strtoul(at, &at, 10) == index_of(dev);
+		ret->throttle = strtoull(at, &at, 16);
+		ret->corrected = strtoull(at, &at, 10);
+		ret->uncorrected = strtoull(at, &at, 10);
+		ret->xid = strtoull(at, &at, 10);
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
+API int nvmlDeviceGetCurrentClocksThrottleReasons(device dev, unsigned long long *ret);
+API int nvmlDeviceGetCurrentClocksThrottleReasons(device dev, unsigned long long *ret)
+{
+	struct fake_state s;
+
+	if (!read_state(dev, &s))
+		return NOT_SUPPORTED;
+	*ret = mood("garbage") ? ~0ULL : s.throttle;
+	return refused(dev, "throttle");
+}
+
+API int nvmlDeviceGetTotalEccErrors(device dev, int severity, int since, unsigned long long *ret);
+API int nvmlDeviceGetTotalEccErrors(device dev, int severity, int since, unsigned long long *ret)
+{
+	struct fake_state s;
+
+	if (!read_state(dev, &s) || since != 0)
+		return NOT_SUPPORTED;
+	*ret = severity == 0 ? s.corrected : s.uncorrected;
+	return refused(dev, "ecc");
+}
+
+struct fake_event {
+	device dev;
+	unsigned long long type, data;
+	unsigned gi, ci;
+};
+
+static int is_registered[64];
+static unsigned long long xids_seen[64];
+
+API int nvmlEventSetCreate(void **ret);
+API int nvmlEventSetCreate(void **ret)
+{
+	*ret = is_registered;
+	return mood("state") ? OK : NOT_SUPPORTED;
+}
+
+API int nvmlDeviceRegisterEvents(device dev, unsigned long long types, void *set);
+API int nvmlDeviceRegisterEvents(device dev, unsigned long long types, void *set)
+{
+	if (types != 8 || set != is_registered || index_of(dev) >= 64)
+		return NOT_SUPPORTED;
+	is_registered[index_of(dev)] = 1;
+	return refused(dev, "events");
+}
+
+/* A number that was not there before has just happened. */
+API int nvmlEventSetWait_v2(void *set, struct fake_event *ret, unsigned timeout_ms);
+API int nvmlEventSetWait_v2(void *set, struct fake_event *ret, unsigned timeout_ms)
+{
+	struct fake_state s;
+
+	(void)set;
+	act("events");
+	for (size_t i = 0; i < 64; i++) {
+		device dev = (device)(i + 1);
+
+		if (!is_registered[i] || !read_state(dev, &s) || s.xid == xids_seen[i])
+			continue;
+		xids_seen[i] = s.xid;
+		*ret = (struct fake_event){ dev, 8, s.xid, ~0u, ~0u };
+		return OK;
+	}
+	usleep(timeout_ms * 1000);
+	return TIMED_OUT;
+}
+
+/* ---- parts ---- */
+
+API int nvmlDeviceGetMigMode(device dev, unsigned *now, unsigned *next);
+API int nvmlDeviceGetMigMode(device dev, unsigned *now, unsigned *next)
+{
+	*now = *next = mood("parts") != NULL;
+	return mood("parts") ? refused(dev, "parts") : NOT_SUPPORTED;
+}
+
+API int nvmlDeviceGetMaxMigDeviceCount(device dev, unsigned *ret);
+API int nvmlDeviceGetMaxMigDeviceCount(device dev, unsigned *ret)
+{
+	*ret = PARTS_MAX;
+	return refused(dev, "parts");
+}
+
+API int nvmlDeviceGetMigDeviceHandleByIndex(device dev, unsigned i, device *ret);
+API int nvmlDeviceGetMigDeviceHandleByIndex(device dev, unsigned i, device *ret)
+{
+	*ret = (device)(size_t)(PART_BASE * (index_of(dev) + 1) + i);
+	return i < mood_number("parts", 0) ? OK : NOT_FOUND;
 }
 
 #endif

@@ -13,8 +13,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct buf bytes = { 0 };
 	struct err err;
 
-	r.gpu_count = r.use_count = 0;
-	FUZZ_CHECK(nvidia_smi_parse_gpus(text, &r) == r.gpu_count);
+	gpu_report_begin(&r);
+	FUZZ_CHECK(nvidia_smi_parse_gpus(text, true, &r) == r.gpu_count);
+	gpu_report_begin(&r);
+	FUZZ_CHECK(nvidia_smi_parse_gpus(text, false, &r) == r.gpu_count);
 	FUZZ_CHECK(nvidia_smi_parse_apps(text, &r) >= r.use_count);
 	for (uint32_t i = 0; i < r.gpu_count; i++)
 		FUZZ_CHECK(r.gpus[i].r.present == 0 ||

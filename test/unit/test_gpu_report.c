@@ -82,6 +82,24 @@ static void test_gpu_report__is_refused_when_it_was_scribbled_over(void **state)
 	made.uses[0].r.present = 4;
 	assert_refused(&made);
 	make_report();
+	memset(made.gpus[0].bus, 'x', sizeof made.gpus[0].bus);
+	assert_refused(&made);
+	make_report();
+	made.gpus[0].health.throttle = 1U << GPU_THROTTLE_COUNT;
+	assert_refused(&made);
+	make_report();
+	memset(&made.gpus[1].health.knows_throttle, 0x55, 1);
+	assert_refused(&made);
+	make_report();
+	memset(&made.uses[0].is_partial, 0x55, 1);
+	assert_refused(&made);
+	make_report();
+	made.xid_count = 1;
+	made.xids[0].gpu = 2;
+	assert_refused(&made);
+	made.xid_count = GPU_XIDS_MAX + 1;
+	assert_refused(&made);
+	make_report();
 	made.verdict = (enum gpu_verdict)3;
 	assert_refused(&made);
 }

@@ -10,7 +10,7 @@ static struct gpu_report report;
 static size_t parse(const char *text)
 {
 	report = (struct gpu_report){ 0 };
-	return nvidia_smi_parse_gpus(scan_str(text), &report);
+	return nvidia_smi_parse_gpus(scan_str(text), false, &report);
 }
 
 static void test_smi_parse_gpus__reads_what_the_program_prints(void **state)
@@ -93,7 +93,33 @@ static void test_smi_parse_apps__finds_the_gpu_by_its_uuid(void **state)
 	assert_int_equal(report.uses[1].r.present, 0);
 }
 
-RUN_TESTS(TEST(test_smi_parse_gpus__reads_what_the_program_prints),
+static void test_smi_parse_gpus__reads_throttling_and_memory_errors(void **state)
+{
+	const struct gpu_health *h = &report.gpus[0].health;
+
+	report = (struct gpu_report){ 0 };
+	assert_int_equal(
+		nvidia_smi_parse_gpus(
+			scan_str("0, GPU-1, 1, 2, 3, 4, 5, 6, 7, 8, 0x0000000000000029, 7, "
+	                         "[N/A], A, B\n"
+	                         "1, GPU-2, 1, 2, 3, 4, 5, 6, 7, 8, [Not Supported], , 0x1, "
+	                         "C\n"
+	                         "2, GPU-3, 1, 2, 3, 4, 5, 6, 7, 8, 0x1\n"),
+			true, &report),
+		2);
+	assert_true(h->knows_throttle);
+	assert_int_equal(h->throttle,
+	                 1U << GPU_THROTTLE_HW_SLOWDOWN | 1U << GPU_THROTTLE_SW_THERMAL);
+	assert_true(h->knows_corrected && h->ecc_corrected == 7);
+	assert_false(h->knows_uncorrected);
+	assert_string_equal(report.gpus[0].name, "A, B");
+	assert_false(report.gpus[1].health.knows_throttle ||
+	             report.gpus[1].health.knows_corrected ||
+	             report.gpus[1].health.knows_uncorrected);
+}
+
+RUN_TESTS(TEST(test_smi_parse_gpus__reads_throttling_and_memory_errors),
+          TEST(test_smi_parse_gpus__reads_what_the_program_prints),
           TEST(test_smi_parse_gpus__leaves_absent_what_is_not_a_number),
           TEST(test_smi_parse_gpus__refuses_figures_beyond_reason),
           TEST(test_smi_parse_gpus__keeps_a_name_with_commas),

@@ -15,10 +15,11 @@
 #include "probe/gpu/nvml.h"
 #include "probe/gpu/nvidia_smi.h"
 
-const char gpu_source_nvml[] = "nvml", gpu_source_smi[] = "nvidia-smi";
+const char gpu_source_nvml[] = "nvml", gpu_source_smi[] = "nvidia-smi", gpu_source_drm[] = "drm";
 
 struct gpu_helper {
-	bool uses_smi;
+	const char *source;
+	struct nvidia_smi smi;
 	struct nvml *nvml; /* NULL before the first request */
 	struct gpu_report report;
 	struct buf message;
@@ -50,8 +51,8 @@ static void set_cost(struct gpu_report *r)
 
 static void read_source(struct gpu_helper *h)
 {
-	if (h->uses_smi) {
-		nvidia_smi_read(secure_getenv(GPU_ENV_SMI), &h->report);
+	if (h->source == gpu_source_smi) {
+		nvidia_smi_read(&h->smi, secure_getenv(GPU_ENV_SMI), &h->report);
 		return;
 	}
 	if (!h->nvml)
@@ -79,17 +80,27 @@ static bool await_request(void)
 	return n > 0;
 }
 
+static const char *find_source(const char *name)
+{
+	static const char *const sources[] = { gpu_source_nvml, gpu_source_smi };
+
+	for (size_t i = 0; i < ARRAY_LEN(sources); i++)
+		if (strcmp(sources[i], name) == 0)
+			return sources[i];
+	return NULL;
+}
+
 int gpu_helper_main(int argc, char **argv)
 {
+	const char *source = argc == 2 ? find_source(argv[1]) : NULL;
 	struct gpu_helper *h;
 
-	if (argc != 2 ||
-	    (strcmp(argv[1], gpu_source_nvml) != 0 && strcmp(argv[1], gpu_source_smi) != 0))
+	if (!source)
 		return 2; /* only the recorder starts this */
 	if (!settle())
 		return 1;
 	h = xcalloc(1, sizeof *h);
-	h->uses_smi = strcmp(argv[1], gpu_source_smi) == 0;
+	h->source = source;
 	while (await_request()) {
 		uint64_t begin_ns = clock_mono_ns();
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* gpu_helper.h - the process in which the driver's library is called, or nvidia-smi run. The
+/* gpu_helper.h - the process in which a driver is asked: by its library, by running
+ * nvidia-smi, or by its files in sysfs. The
  * recorder starts itself anew as "PROGRAM gpu-helper SOURCE" with a socket as fd 3; every message
  * from there is a request, and a gpu_report the answer. It ends when the recorder does, and after a
  * failure. */

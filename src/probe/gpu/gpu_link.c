@@ -111,6 +111,15 @@ static void connection_closed(struct gpu_link *l, uint64_t now_ns)
 
 /* ---- requests and answers ---- */
 
+static void keep_errors(struct gpu_link *l)
+{
+	for (uint32_t i = 0; i < l->report.xid_count && l->xid_count < GPU_XIDS_MAX; i++) {
+		const struct gpu_xid *x = &l->report.xids[i];
+
+		l->xids[l->xid_count++] = (struct gpu_xid){ l->report.gpus[x->gpu].index, x->code };
+	}
+}
+
 static void take_report(struct gpu_link *l, uint64_t now_ns, size_t n)
 {
 	struct err err;
@@ -131,6 +140,7 @@ static void take_report(struct gpu_link *l, uint64_t now_ns, size_t n)
 	l->is_hopeless = false;
 	l->failures_in_row = 0;
 	l->report = l->incoming;
+	keep_errors(l);
 	l->answered_ns = now_ns;
 }
 

@@ -41,9 +41,12 @@ struct gpu_link {
 	uint64_t past_cpu_ns;        /* of helpers that are gone */
 	uint64_t cpu_ns, peak_bytes; /* of the present one */
 	bool has_report;
-	uint64_t answered_ns;       /* when the last good answer came */
-	struct gpu_report report;   /* and what it was */
-	struct gpu_report incoming; /* the one that is being decoded */
+	uint32_t
+		xid_count; /* errors of all answers until they are taken: two may come in one turn */
+	struct gpu_xid xids[GPU_XIDS_MAX]; /* … by the index of the GPU */
+	uint64_t answered_ns;              /* when the last good answer came */
+	struct gpu_report report;          /* and what it was */
+	struct gpu_report incoming;        /* the one that is being decoded */
 	char bytes[sizeof(struct gpu_report)];
 };
 

@@ -10,13 +10,20 @@
 #define PIDS_MAX (UINT64_C(1) << 22)
 #define HEAD_BYTES offsetof(struct gpu_report, gpus)
 
+void gpu_report_begin(struct gpu_report *r)
+{
+	r->verdict = GPU_REPORTED;
+	r->gpu_count = r->use_count = r->xid_count = 0;
+	r->listed = 0;
+	r->text[0] = '\0';
+}
+
 void gpu_report_refuse(struct gpu_report *r, enum gpu_verdict verdict, const char *fmt, ...)
 {
 	va_list ap;
 
+	gpu_report_begin(r);
 	r->verdict = verdict;
-	r->gpu_count = r->use_count = 0;
-	r->listed = 0;
 	va_start(ap, fmt);
 	vsnprintf(r->text, sizeof r->text, fmt, ap);
 	va_end(ap);
@@ -52,19 +59,41 @@ static bool is_text(const char *text, size_t cap)
 static bool head_is_sane(const struct gpu_report *r, size_t n)
 {
 	return (unsigned)r->verdict <= GPU_IMPOSSIBLE && r->gpu_count <= GPUS_MAX &&
-	       r->use_count <= GPU_USES_MAX && is_text(r->text, sizeof r->text) &&
+	       r->use_count <= GPU_USES_MAX && r->xid_count <= GPU_XIDS_MAX &&
+	       is_text(r->text, sizeof r->text) &&
 	       n == HEAD_BYTES + r->gpu_count * sizeof *r->gpus + r->use_count * sizeof *r->uses;
+}
+
+/* Memory that was written over may hold any byte there. */
+static bool is_flag(const bool *flag)
+{
+	unsigned char byte;
+
+	memcpy(&byte, flag, sizeof byte);
+	return byte <= 1;
+}
+
+static bool flags_are_sane(const struct gpu_sample *g)
+{
+	return is_flag(&g->is_part) && is_flag(&g->knows_processes) &&
+	       is_flag(&g->health.knows_throttle) && is_flag(&g->health.knows_corrected) &&
+	       is_flag(&g->health.knows_uncorrected);
 }
 
 static bool lists_are_sane(const struct gpu_report *r)
 {
 	for (const struct gpu_sample *g = r->gpus; g < r->gpus + r->gpu_count; g++)
 		if (!is_text(g->name, sizeof g->name) || !is_text(g->uuid, sizeof g->uuid) ||
-		    g->r.present >> GPU_METRIC_COUNT)
+		    !is_text(g->bus, sizeof g->bus) || g->r.present >> GPU_METRIC_COUNT ||
+		    g->at_least >> GPU_METRIC_COUNT || g->health.throttle >> GPU_THROTTLE_COUNT ||
+		    !flags_are_sane(g))
+			return false;
+	for (uint32_t i = 0; i < r->xid_count; i++)
+		if (r->xids[i].gpu >= r->gpu_count)
 			return false;
 	for (const struct gpu_use *u = r->uses; u < r->uses + r->use_count; u++)
 		if (u->gpu >= r->gpu_count || u->id.pid <= 0 || (uint64_t)u->id.pid > PIDS_MAX ||
-		    u->r.present >> GPU_USE_METRIC_COUNT)
+		    u->r.present >> GPU_USE_METRIC_COUNT || !is_flag(&u->is_partial))
 			return false;
 	return true;
 }

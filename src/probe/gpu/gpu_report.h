@@ -13,6 +13,13 @@ enum gpu_verdict {
 	GPU_IMPOSSIBLE, /* nor later: no library, no driver, or they do not fit together */
 };
 
+/* A critical error that the driver reported since the last request. It names no process. */
+struct gpu_xid {
+	uint32_t gpu; /* position in `gpus` */
+	uint32_t code;
+};
+#define GPU_XIDS_MAX 32
+
 /* Sender and receiver are the same binary, so that the struct is sent as it is, its lists up to
  * their lengths. */
 struct gpu_report {
@@ -21,12 +28,16 @@ struct gpu_report {
 	uint64_t listed;             /* bits of the GPUs whose processes are all in `uses` */
 	uint64_t took_ns;            /* from request to answer */
 	uint64_t cpu_ns, peak_bytes; /* what the helper and its children used so far */
-	char text[200];              /* GPU_REPORTED: "driver 535.104.05"; else the reason */
+	uint32_t xid_count;
+	struct gpu_xid xids[GPU_XIDS_MAX];
+	char text[200]; /* GPU_REPORTED: "driver 535.104.05"; else the reason */
 	struct gpu_sample gpus[GPUS_MAX];
 	struct gpu_use uses[GPU_USES_MAX];
 };
 
-/* Empties it and sets the reason. */
+/* Empties it for a new answer. */
+void gpu_report_begin(struct gpu_report *r);
+/* The same, and sets the reason. */
 void gpu_report_refuse(struct gpu_report *r, enum gpu_verdict verdict, const char *fmt, ...)
 	printf_like(3, 4);
 /* The slot of this process on this GPU, a new one if need be; NULL at the ceiling or when that is

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "probe/gpu/gpu_spawn.h"
+#include "probe/gpu/nvml.h"
 
 #define PATIENCE_NS (2 * NS_PER_S)
 #define OUTPUT_MAX ((size_t)256 << 10)
@@ -62,8 +63,25 @@ static void copy_text(struct scan field, char to[GPU_TEXT_MAX])
 #define MIB (UINT64_C(1) << 20)
 #define MIB_MAX (UINT64_MAX / MIB)
 
+/* "0x0000000000000004, 0, [N/A], " */
+static bool parse_health(struct scan *line, struct gpu_health *ret)
+{
+	struct scan reasons, corrected, uncorrected;
+	uint64_t bits;
+
+	if (!next_field(line, &reasons) || !next_field(line, &corrected) ||
+	    !next_field(line, &uncorrected))
+		return false;
+	ret->knows_throttle = scan_lit(&reasons, "0x") && scan_hex(&reasons, &bits) &&
+	                      scan_at_end(&reasons);
+	ret->throttle = ret->knows_throttle ? nvml_throttle(bits) : 0;
+	ret->knows_corrected = is_number(corrected, 0, &ret->ecc_corrected);
+	ret->knows_uncorrected = is_number(uncorrected, 0, &ret->ecc_uncorrected);
+	return true;
+}
+
 /* "0, GPU-5d1f5a4e-…, 34, 12, 1234, 40536, 45, 123.45, 1410, 1215, NVIDIA A100-SXM4-40GB" */
-static bool parse_gpu(struct scan line, struct gpu_sample *ret)
+static bool parse_gpu(struct scan line, bool has_health, struct gpu_sample *ret)
 {
 	static const struct {
 		enum gpu_metric id;
@@ -95,6 +113,8 @@ static bool parse_gpu(struct scan line, struct gpu_sample *ret)
 		if (is_number(field, columns[i].decimals, &v) && v <= columns[i].max)
 			readings_set(&gpu.r, columns[i].id, v * columns[i].unit);
 	}
+	if (has_health && !parse_health(&line, &gpu.health))
+		return false;
 	if (line.p) {
 		trim(&line);
 		copy_text(line, gpu.name);
@@ -103,7 +123,7 @@ static bool parse_gpu(struct scan line, struct gpu_sample *ret)
 	return true;
 }
 
-size_t nvidia_smi_parse_gpus(struct scan text, struct gpu_report *ret)
+size_t nvidia_smi_parse_gpus(struct scan text, bool has_health, struct gpu_report *ret)
 {
 	struct scan line;
 	size_t understood = 0;
@@ -111,7 +131,7 @@ size_t nvidia_smi_parse_gpus(struct scan text, struct gpu_report *ret)
 	while (scan_line(&text, &line)) {
 		struct gpu_sample gpu;
 
-		if (ret->gpu_count == GPUS_MAX || !parse_gpu(line, &gpu))
+		if (ret->gpu_count == GPUS_MAX || !parse_gpu(line, has_health, &gpu))
 			continue;
 		ret->gpus[ret->gpu_count++] = gpu;
 		understood++;
@@ -161,6 +181,7 @@ size_t nvidia_smi_parse_apps(struct scan text, struct gpu_report *ret)
 /* ---- running it ---- */
 
 enum { /* exit status of nvidia-smi */
+       SMI_BAD_QUERY = 2,
        SMI_NO_DEVICE = 6,
        SMI_NO_DRIVER = 9,
        SMI_NO_LIBRARY = 12,
@@ -276,23 +297,35 @@ static void refuse(struct gpu_report *ret, int status, const struct buf *printed
 		                  line.p, status);
 }
 
-static void read_gpus(const char *path, struct buf *printed, struct gpu_report *ret)
+static int query_gpus(const char *path, bool has_health, struct buf *printed)
 {
-	int status = run_smi(path, NVIDIA_SMI_QUERY_GPUS, printed);
+	buf_reset(printed);
+	return run_smi(path,
+	               has_health
+	                       ? NVIDIA_SMI_QUERY_GPUS NVIDIA_SMI_QUERY_HEALTH NVIDIA_SMI_QUERY_NAME
+	                       : NVIDIA_SMI_QUERY_GPUS NVIDIA_SMI_QUERY_NAME,
+	               printed);
+}
 
-	ret->gpu_count = ret->use_count = 0;
-	ret->listed = 0;
-	ret->verdict = GPU_REPORTED;
-	ret->text[0] = '\0';
+static void read_gpus(struct nvidia_smi *smi, const char *path, struct buf *printed,
+                      struct gpu_report *ret)
+{
+	int status = query_gpus(path, !smi->lacks_health, printed);
+
+	if (status == SMI_BAD_QUERY && !smi->lacks_health) {
+		smi->lacks_health = true;
+		status = query_gpus(path, false, printed);
+	}
+	gpu_report_begin(ret);
 	if (status == SMI_NO_DEVICE)
 		return;
 	if (status != 0)
 		refuse(ret, status, printed);
-	else if (nvidia_smi_parse_gpus(text_of(printed), ret) == 0)
+	else if (nvidia_smi_parse_gpus(text_of(printed), !smi->lacks_health, ret) == 0)
 		gpu_report_refuse(ret, GPU_BROKEN, "its answer is not understood");
 }
 
-void nvidia_smi_read(const char *path, struct gpu_report *ret)
+void nvidia_smi_read(struct nvidia_smi *smi, const char *path, struct gpu_report *ret)
 {
 	struct buf printed = { .max = OUTPUT_MAX };
 
@@ -301,7 +334,7 @@ void nvidia_smi_read(const char *path, struct gpu_report *ret)
 		gpu_report_refuse(ret, GPU_IMPOSSIBLE, "it is not installed");
 		return;
 	}
-	read_gpus(path, &printed, ret);
+	read_gpus(smi, path, &printed, ret);
 	buf_reset(&printed);
 	/* The processes are an extra: without them the GPUs are still true. */
 	if (ret->verdict == GPU_REPORTED && ret->gpu_count &&

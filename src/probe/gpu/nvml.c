@@ -1,132 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 #include "probe/gpu/nvml.h"
 
-#include <dlfcn.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/mem.h"
+#include "probe/gpu/nvml_library.h"
 
-/* ---- the parts of NVML's public interface that are used, in our own words ---- */
-
-typedef void *nvml_device;
-
-enum nvml_code {
-	NVML_OK = 0,
-	NVML_NO_PERMISSION = 4,
-	NVML_DRIVER_NOT_LOADED = 9,
-	NVML_LIBRARY_NOT_FOUND = 12,
-	NVML_FUNCTION_NOT_FOUND = 13,
-	NVML_VERSION_MISMATCH = 18,
-};
-
-enum { NVML_TEMPERATURE_GPU = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 };
-
-struct nvml_memory_v1 {
-	unsigned long long total, free, used;
-};
-struct nvml_memory_v2 {
-	unsigned version; /* size and number of the layout */
-	unsigned long long total, reserved, free, used;
-};
-#define NVML_MEMORY_V2 ((unsigned)sizeof(struct nvml_memory_v2) | 2u << 24)
-
-struct nvml_utilization {
-	unsigned gpu, memory;
-};
-struct nvml_process_v1 {
-	unsigned pid;
-	unsigned long long used_bytes; /* all ones: not known */
-};
-struct nvml_process_v2 { /* of the calls _v2 and _v3 */
-	unsigned pid;
-	unsigned long long used_bytes;
-	unsigned gpu_instance, compute_instance;
-};
-struct nvml_process_use {
-	unsigned pid;
-	unsigned long long at_us;
-	unsigned sm, memory, encoder, decoder;
-};
-
-typedef int nvml_list(nvml_device, unsigned *n, void *at);
-
-struct calls {
-	int (*init)(void);
-	const char *(*error_string)(int code);
-	int (*driver_version)(char *to, unsigned cap);
-	int (*count)(unsigned *ret);
-	int (*handle)(unsigned index, nvml_device *ret);
-	int (*name)(nvml_device, char *to, unsigned cap);
-	int (*uuid)(nvml_device, char *to, unsigned cap);
-	int (*utilization)(nvml_device, struct nvml_utilization *ret);
-	int (*memory_v2)(nvml_device, struct nvml_memory_v2 *ret);
-	int (*memory_v1)(nvml_device, struct nvml_memory_v1 *ret);
-	int (*temperature)(nvml_device, int sensor, unsigned *ret);
-	int (*power)(nvml_device, unsigned *ret_mw);
-	int (*clock)(nvml_device, int which, unsigned *ret_mhz);
-	nvml_list *compute, *compute_v1, *graphics, *graphics_v1;
-	int (*process_use)(nvml_device, struct nvml_process_use *at, unsigned *n,
-	                   unsigned long long since_us);
-};
-
-/* A later name for the same call is used when the first is missing: older drivers. */
-#define AT(member) offsetof(struct calls, member)
+/* Bits of the reasons for the clocks in use, that mean throttling. */
 static const struct {
-	size_t at;
-	bool is_needed;
-	const char *names[3];
-} symbols[] = {
-	{ AT(init), true, { "nvmlInit_v2", "nvmlInit" } },
-	{ AT(count), true, { "nvmlDeviceGetCount_v2", "nvmlDeviceGetCount" } },
-	{ AT(handle), true, { "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex" } },
-	{ AT(error_string), false, { "nvmlErrorString" } },
-	{ AT(driver_version), false, { "nvmlSystemGetDriverVersion" } },
-	{ AT(name), false, { "nvmlDeviceGetName" } },
-	{ AT(uuid), false, { "nvmlDeviceGetUUID" } },
-	{ AT(utilization), false, { "nvmlDeviceGetUtilizationRates" } },
-	{ AT(memory_v2), false, { "nvmlDeviceGetMemoryInfo_v2" } },
-	{ AT(memory_v1), false, { "nvmlDeviceGetMemoryInfo" } },
-	{ AT(temperature), false, { "nvmlDeviceGetTemperature" } },
-	{ AT(power), false, { "nvmlDeviceGetPowerUsage" } },
-	{ AT(clock), false, { "nvmlDeviceGetClockInfo" } },
-	{ AT(compute),
-	  false,
-	  { "nvmlDeviceGetComputeRunningProcesses_v3",
-	    "nvmlDeviceGetComputeRunningProcesses_v2" } },
-	{ AT(compute_v1), false, { "nvmlDeviceGetComputeRunningProcesses" } },
-	{ AT(graphics),
-	  false,
-	  { "nvmlDeviceGetGraphicsRunningProcesses_v3",
-	    "nvmlDeviceGetGraphicsRunningProcesses_v2" } },
-	{ AT(graphics_v1), false, { "nvmlDeviceGetGraphicsRunningProcesses" } },
-	{ AT(process_use), false, { "nvmlDeviceGetProcessUtilization" } },
-};
-
-/* Found by the loader's own rules first; the others are places it does not search. */
-static const char *const places[] = {
-	"libnvidia-ml.so.1",
-	"/usr/lib/wsl/lib/libnvidia-ml.so.1",
-	"/run/opengl-driver/lib/libnvidia-ml.so.1",
-	"/usr/local/nvidia/lib64/libnvidia-ml.so.1",
+	unsigned long long bit;
+	enum gpu_throttle reason;
+} throttles[] = {
+	{ 0x04, GPU_THROTTLE_POWER_CAP },   { 0x20, GPU_THROTTLE_SW_THERMAL },
+	{ 0x40, GPU_THROTTLE_HW_THERMAL },  { 0x80, GPU_THROTTLE_POWER_BRAKE },
+	{ 0x08, GPU_THROTTLE_HW_SLOWDOWN },
 };
 
 #define PROCESSES_MAX 1024
+#define EVENT_WAIT_MS 1
 
 struct device {
 	nvml_device handle;
 	char name[GPU_TEXT_MAX],
 		uuid[GPU_TEXT_MAX]; /* kept: a lost GPU does not report them again */
 	unsigned long long seen_us; /* the newest figure of a process that was read */
+	bool is_watched;            /* its errors are in the set of events, or cannot be */
 };
 
 struct nvml {
-	void *library;
-	struct calls call;
+	struct nvml_calls call;
 	char driver[80];
+	nvml_events events; /* NULL: there is none */
 	struct device devices[GPUS_MAX];
 	union {
 		struct nvml_process_v1 v1[PROCESSES_MAX];
@@ -135,54 +40,7 @@ struct nvml {
 	} room;
 };
 
-/* ---- loading ---- */
-
-/* One that another user could have put there or changed is not loaded. */
-static bool is_trusted(const char *path)
-{
-	struct stat st;
-
-	return path[0] == '/' && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-	       (st.st_uid == 0 || st.st_uid == geteuid()) && !(st.st_mode & (S_IWGRP | S_IWOTH));
-}
-
-static void *load(const char *path, struct gpu_report *why)
-{
-	void *library = NULL;
-
-	if (path && !is_trusted(path)) {
-		gpu_report_refuse(why, GPU_IMPOSSIBLE,
-		                  "'%s' is not a file that only this user and root can change",
-		                  path);
-		return NULL;
-	}
-	if (path)
-		library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-	for (size_t i = 0; !path && !library && i < ARRAY_LEN(places); i++)
-		library = dlopen(places[i], RTLD_LAZY | RTLD_LOCAL);
-	if (!library)
-		gpu_report_refuse(why, GPU_IMPOSSIBLE, "%s cannot be loaded",
-		                  path ? path : places[0]);
-	return library;
-}
-
-static bool find_calls(struct nvml *n, struct gpu_report *why)
-{
-	for (size_t i = 0; i < ARRAY_LEN(symbols); i++) {
-		void *at = NULL;
-
-		for (size_t k = 0; !at && k < ARRAY_LEN(symbols[i].names) && symbols[i].names[k];
-		     k++)
-			at = dlsym(n->library, symbols[i].names[k]);
-		if (!at && symbols[i].is_needed) {
-			gpu_report_refuse(why, GPU_IMPOSSIBLE, "libnvidia-ml.so.1 has no %s",
-			                  symbols[i].names[0]);
-			return false;
-		}
-		memcpy((char *)&n->call + symbols[i].at, &at, sizeof at);
-	}
-	return true;
-}
+/* ---- the library ---- */
 
 static bool is_final(int code)
 {
@@ -211,6 +69,9 @@ static bool initialise(struct nvml *n, struct gpu_report *why)
 	    n->call.driver_version(n->driver, sizeof n->driver) != NVML_OK)
 		n->driver[0] = '\0';
 	n->driver[sizeof n->driver - 1] = '\0';
+	if (!n->call.events_new || !n->call.events_register || !n->call.events_wait ||
+	    n->call.events_new(&n->events) != NVML_OK)
+		n->events = NULL;
 	return true;
 }
 
@@ -218,8 +79,7 @@ struct nvml *nvml_open(const char *path, struct gpu_report *why)
 {
 	struct nvml *n = xcalloc(1, sizeof *n);
 
-	n->library = load(path, why);
-	if (n->library && find_calls(n, why) && initialise(n, why))
+	if (nvml_library_load(path, &n->call, why) && initialise(n, why))
 		return n;
 	free(n);
 	return NULL;
@@ -270,6 +130,34 @@ static void read_device(const struct nvml *n, nvml_device dev, struct gpu_readin
 	read_clock(n, dev, NVML_CLOCK_MEM, GPU_MEM_CLOCK, r);
 }
 
+static void read_health(const struct nvml *n, nvml_device dev, struct gpu_health *ret)
+{
+	unsigned long long v;
+
+	if (n->call.clock_reasons && n->call.clock_reasons(dev, &v) == NVML_OK) {
+		ret->knows_throttle = true;
+		ret->throttle = nvml_throttle(v);
+	}
+	if (!n->call.ecc_errors)
+		return;
+	ret->knows_corrected = n->call.ecc_errors(dev, NVML_ECC_CORRECTED, NVML_ECC_VOLATILE, &v) ==
+	                       NVML_OK;
+	ret->ecc_corrected = ret->knows_corrected ? v : 0;
+	ret->knows_uncorrected = n->call.ecc_errors(dev, NVML_ECC_UNCORRECTED, NVML_ECC_VOLATILE,
+	                                            &v) == NVML_OK;
+	ret->ecc_uncorrected = ret->knows_uncorrected ? v : 0;
+}
+
+uint32_t nvml_throttle(uint64_t bits)
+{
+	uint32_t ret = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(throttles); i++)
+		if (bits & throttles[i].bit)
+			ret |= 1U << throttles[i].reason;
+	return ret;
+}
+
 /* ---- its processes ---- */
 
 /* A process that computes and draws is in both lists, with the same figure. */
@@ -282,10 +170,9 @@ static void add_use(struct gpu_report *to, uint32_t gpu, unsigned pid, unsigned 
 }
 
 /* Whether the driver has such a list. */
-static bool read_list(struct nvml *n, nvml_list *newer, nvml_list *older, uint32_t gpu,
-                      struct gpu_report *to)
+static bool read_list(struct nvml *n, nvml_list *newer, nvml_list *older, nvml_device dev,
+                      uint32_t gpu, struct gpu_report *to)
 {
-	nvml_device dev = n->devices[gpu].handle;
 	unsigned count = PROCESSES_MAX;
 
 	if (newer && newer(dev, &count, n->room.v2) == NVML_OK) {
@@ -311,9 +198,8 @@ static bool is_newest(const struct nvml_process_use *all, unsigned count, unsign
 	return all[i].sm <= 100;
 }
 
-static void read_process_use(struct nvml *n, uint32_t gpu, struct gpu_report *to)
+static void read_process_use(struct nvml *n, struct device *d, uint32_t gpu, struct gpu_report *to)
 {
-	struct device *d = &n->devices[gpu];
 	unsigned count = PROCESSES_MAX;
 
 	if (!n->call.process_use ||
@@ -342,13 +228,72 @@ static void read_text(int (*call)(nvml_device, char *to, unsigned cap), nvml_dev
 	to[GPU_TEXT_MAX - 1] = '\0';
 }
 
-static void read_gpu(struct nvml *n, uint32_t i, struct gpu_report *to)
+static void read_lists(struct nvml *n, nvml_device dev, uint32_t gpu, struct gpu_report *to)
 {
-	struct gpu_sample *gpu = &to->gpus[i];
-	struct device *d = &n->devices[i];
-	bool is_there = n->call.handle(i, &d->handle) == NVML_OK;
+	if (read_list(n, n->call.compute, n->call.compute_v1, dev, gpu, to))
+		to->listed |= UINT64_C(1) << gpu;
+	read_list(n, n->call.graphics, n->call.graphics_v1, dev, gpu, to);
+}
 
-	*gpu = (struct gpu_sample){ .index = i };
+/* ---- its parts ---- */
+
+static bool is_divided(const struct nvml *n, nvml_device dev)
+{
+	unsigned now = 0, next = 0;
+
+	return n->call.mig_mode && n->call.mig_count && n->call.mig_handle &&
+	       n->call.mig_mode(dev, &now, &next) == NVML_OK && now == 1;
+}
+
+/* A part has memory and processes of its own; there is no load of one, nor power, clocks or
+ * temperature. */
+static void read_part(struct nvml *n, nvml_device dev, uint32_t parent, unsigned number,
+                      struct gpu_report *to)
+{
+	uint32_t at = to->gpu_count;
+	struct gpu_sample *gpu = &to->gpus[at];
+
+	*gpu = (struct gpu_sample){ .index = GPU_INDEX_PARTS * (parent + 1) + number,
+		                    .is_part = true,
+		                    .parent = parent };
+	read_text(n->call.name, dev, gpu->name);
+	read_text(n->call.uuid, dev, gpu->uuid);
+	read_memory(n, dev, &gpu->r);
+	to->gpu_count++;
+	read_lists(n, dev, at, to);
+}
+
+/* The processes of a divided GPU are those of its parts: its own list would count them twice. */
+static void read_parts(struct nvml *n, nvml_device dev, uint32_t parent, struct gpu_report *to)
+{
+	unsigned count = 0;
+	nvml_device part;
+
+	if (n->call.mig_count(dev, &count) != NVML_OK)
+		return;
+	for (unsigned i = 0; i < MIN(count, GPU_INDEX_PARTS) && to->gpu_count < GPUS_MAX; i++)
+		if (n->call.mig_handle(dev, i, &part) == NVML_OK)
+			read_part(n, part, parent, i, to);
+}
+
+/* ---- all of them ---- */
+
+static void watch_errors(struct nvml *n, struct device *d)
+{
+	if (n->events && !d->is_watched)
+		(void)!n->call.events_register(d->handle, NVML_EVENT_XID, n->events);
+	d->is_watched = true;
+}
+
+static void read_gpu(struct nvml *n, uint32_t index, struct gpu_report *to)
+{
+	uint32_t at = to->gpu_count;
+	struct gpu_sample *gpu = &to->gpus[at];
+	struct device *d = &n->devices[index];
+	bool is_there = n->call.handle(index, &d->handle) == NVML_OK;
+
+	*gpu = (struct gpu_sample){ .index = index };
+	to->gpu_count++;
 	if (is_there) {
 		read_text(n->call.name, d->handle, d->name);
 		read_text(n->call.uuid, d->handle, d->uuid);
@@ -357,11 +302,42 @@ static void read_gpu(struct nvml *n, uint32_t i, struct gpu_report *to)
 	memcpy(gpu->uuid, d->uuid, sizeof gpu->uuid);
 	if (!is_there) /* fallen off the bus, or not ours to see */
 		return;
+	watch_errors(n, d);
 	read_device(n, d->handle, &gpu->r);
-	if (read_list(n, n->call.compute, n->call.compute_v1, i, to))
-		to->listed |= UINT64_C(1) << i;
-	read_list(n, n->call.graphics, n->call.graphics_v1, i, to);
-	read_process_use(n, i, to);
+	read_health(n, d->handle, &gpu->health);
+	if (is_divided(n, d->handle)) {
+		to->listed |= UINT64_C(1) << at;
+		read_parts(n, d->handle, index, to);
+		return;
+	}
+	read_lists(n, d->handle, at, to);
+	read_process_use(n, d, at, to);
+}
+
+/* Of a GPU whose handle has changed since, nothing is known. */
+static bool find_by_handle(const struct nvml *n, nvml_device dev, const struct gpu_report *r,
+                           uint32_t *ret)
+{
+	for (uint32_t i = 0; i < r->gpu_count; i++)
+		if (!r->gpus[i].is_part && n->devices[r->gpus[i].index].handle == dev) {
+			*ret = i;
+			return true;
+		}
+	return false;
+}
+
+/* Errors that came since the last request: the driver keeps them until they are taken. */
+static void read_errors(const struct nvml *n, struct gpu_report *to)
+{
+	struct nvml_event e = { 0 };
+	uint32_t gpu;
+
+	for (int i = 0; n->events && i < GPU_XIDS_MAX; i++) {
+		if (n->call.events_wait(n->events, &e, EVENT_WAIT_MS) != NVML_OK)
+			return;
+		if (e.type == NVML_EVENT_XID && find_by_handle(n, e.device, to, &gpu))
+			to->xids[to->xid_count++] = (struct gpu_xid){ gpu, (uint32_t)e.data };
+	}
 }
 
 void nvml_read(struct nvml *n, struct gpu_report *ret)
@@ -373,12 +349,10 @@ void nvml_read(struct nvml *n, struct gpu_report *ret)
 		refuse(n, ret, "count", code);
 		return;
 	}
-	ret->verdict = GPU_REPORTED;
+	gpu_report_begin(ret);
 	snprintf(ret->text, sizeof ret->text, "driver %.70s",
 	         n->driver[0] ? n->driver : "of unknown version");
-	ret->gpu_count = (uint32_t)MIN(count, GPUS_MAX);
-	ret->use_count = 0;
-	ret->listed = 0;
-	for (uint32_t i = 0; i < ret->gpu_count; i++)
+	for (uint32_t i = 0; i < MIN(count, GPUS_MAX) && ret->gpu_count < GPUS_MAX; i++)
 		read_gpu(n, i, ret);
+	read_errors(n, ret);
 }

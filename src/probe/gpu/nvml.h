@@ -13,3 +13,5 @@ struct nvml *nvml_open(const char *path, struct gpu_report *why);
 /* All GPUs, as they are now. What one does not report is absent; a GPU that is lost is listed
  * without readings. */
 void nvml_read(struct nvml *n, struct gpu_report *ret);
+/* The driver's bits of reasons for its clocks, also as nvidia-smi prints them → 1 << enum gpu_throttle. */
+uint32_t nvml_throttle(uint64_t bits);
