@@ -22,7 +22,8 @@
 	X(SYSCALL, "syscall", 256)                                                                 \
 	X(CHILDREN, "children", 64) /* of a thread */                                              \
 	X(SCHED, "sched", 512)                                                                     \
-	X(OPEN_FILE, "fd", 256) /* where the link of one open file points to */
+	X(OPEN_FILE, "fd", 256)    /* where the link of one open file points to */                 \
+	X(DRM, "fdinfo", 32 << 10) /* of all open files of GPUs: kernel/drm_fdinfo.h */
 #define PROCESS_TEXT_MAX 4096
 
 #define X(id, ...) PROCESS_##id,

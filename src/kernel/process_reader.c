@@ -22,6 +22,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "base/vec.h"
+#include "kernel/drm_fdinfo.h"
 #include "kernel/kernel_file.h"
 #include "kernel/process_peek.h"
 #include "kernel/user_namespace.h"
@@ -38,6 +39,7 @@
 #define HANG_NS (400 * NS_PER_MS)
 #define HANGING_MAX 32
 #define DEVICE_FDS_MAX 1024
+#define DRM_TEXT_MAX 4096 /* of one open file of a GPU; 2 KB are usual */
 #define STACK_BYTES ((size_t)PTHREAD_STACK_MIN + (64 << 10))
 
 static const struct {
@@ -182,6 +184,66 @@ static ssize_t read_open_file(int dir_fd, int fd, char *to, size_t cap)
 	return read_link(dir_fd, name, to, cap);
 }
 
+/* "/dev/dri/renderD128" → "renderD128"; NULL: no such device. */
+static const char *drm_node(const char *target)
+{
+	static const char *const places[] = { "/dev/dri/", "/dev/accel/" };
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		const char *node = target + strlen(places[i]);
+
+		if (strncmp(target, places[i], strlen(places[i])) != 0)
+			continue;
+		/* Not "renderD128 (deleted)", nor a file by that name. */
+		return *node && strlen(node) < DRM_NAME_MAX && !strpbrk(node, " /\n") ? node : NULL;
+	}
+	return NULL;
+}
+
+/* One file's text behind its mark: how much was written. */
+static size_t read_fdinfo(int dir_fd, const char *name, const char *node, char *to, size_t cap)
+{
+	char path[40];
+	int mark = snprintf(to, cap, "%c%s\n", DRM_FDINFO_MARK, node);
+	ssize_t n;
+
+	if (mark < 0 || (size_t)mark >= cap)
+		return 0;
+	snprintf(path, sizeof path, "%s/%.20s", files[PROCESS_DRM].name, name);
+	n = kernel_file_read(dir_fd, path, to + mark, cap - (size_t)mark - 1);
+	if (n < 0)
+		return 0;
+	if (n && to[mark + n - 1] != '\n') /* cut off */
+		to[mark + n++] = '\n';
+	return (size_t)(mark + n);
+}
+
+static ssize_t read_drm_files(struct worker *w, int dir_fd, char *to, size_t cap)
+{
+	cleanup(closep) int fd = openat(dir_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char target[64];
+	const char *name, *node;
+	size_t len = 0;
+	int error = 0, i = 0;
+
+	if (fd < 0)
+		return -errno;
+	kernel_list_begin(&w->fds);
+	while ((name = kernel_list_next(&w->fds, fd, &error))) {
+		ssize_t n = readlinkat(fd, name, target, sizeof target - 1);
+
+		target[MAX(n, 0)] = '\0';
+		node = drm_node(target);
+		if (++i > DEVICE_FDS_MAX || (node && cap - len < DRM_TEXT_MAX)) {
+			len += (size_t)snprintf(to + len, cap - len, "%c\n", DRM_FDINFO_MARK);
+			break;
+		}
+		if (node)
+			len += read_fdinfo(dir_fd, name, node, to + len, DRM_TEXT_MAX - 2);
+	}
+	return error ? error : (ssize_t)len;
+}
+
 static void read_file(struct worker *w, int dir_fd, enum process_file file,
                       struct process_request *q)
 {
@@ -194,6 +256,8 @@ static void read_file(struct worker *w, int dir_fd, enum process_file file,
 		n = read_link(dir_fd, files[file].name, to, files[file].max_bytes);
 	else if (file == PROCESS_OPEN_FILE)
 		n = read_open_file(dir_fd, q->fd, to, files[file].max_bytes);
+	else if (file == PROCESS_DRM)
+		n = read_drm_files(w, dir_fd, to, files[file].max_bytes);
 	else
 		n = kernel_file_read_from(dir_fd, files[file].name, offset, to,
 		                          files[file].max_bytes);
@@ -392,6 +456,8 @@ static unsigned files_that_hang_with(enum process_file file)
 
 	if (file == PROCESS_STAT || file == PROCESS_FILE_COUNT)
 		return ~0U;
+	if (file == PROCESS_DRM) /* in the GPU's driver */
+		return 1U << file;
 	return 1U << file | of_memory | (file == PROCESS_CMDLINE ? 0 : 1U << PROCESS_IO);
 }
 

@@ -85,6 +85,7 @@ static inline void gpu_load_add(struct gpu_load *to, const struct gpu_use *use)
 	to->with_sm += readings_has(&use->r, GPU_USE_SM);
 	to->sm_pct += (uint32_t)readings_or(&use->r, GPU_USE_SM, 0);
 }
+
 extern const char *const gpu_throttle_keys[GPU_THROTTLE_COUNT];
 /* Words for a set of reasons: "power limit, too hot, slowed down by the hardware". */
 void gpu_throttle_words(uint32_t throttle, char *to, size_t cap);

@@ -97,5 +97,5 @@ extern const struct probe_role probe_roles[];
 extern const struct probe_ops probe_tasks_bpf, probe_tasks_proc;
 extern const struct probe_ops probe_system, probe_cgroup, probe_detail;
 extern const struct probe_ops probe_lifecycle_bpf, probe_lifecycle_connector;
-extern const struct probe_ops probe_gpu_nvml, probe_gpu_smi;
+extern const struct probe_ops probe_gpu_nvml, probe_gpu_smi, probe_gpu_drm;
 extern const struct probe_ops probe_syscalls_bpf, probe_syscalls_strace;

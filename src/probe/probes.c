@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "probe/probe.h"
 
-/* The order of roles matters: detail and gpu need the processes that tasks found; system calls are read
+/* The order of roles matters: detail, gpu and drm need the processes that tasks found; system calls are read
  * after lifecycle, so that those of a process are there when its end is. */
 static const struct probe_ops *const tasks_tiers[] = { &probe_tasks_bpf, &probe_tasks_proc, NULL };
 static const struct probe_ops *const system_tiers[] = { &probe_system, NULL };
@@ -10,6 +10,7 @@ static const struct probe_ops *const lifecycle_tiers[] = { &probe_lifecycle_bpf,
 	                                                   &probe_lifecycle_connector, NULL };
 static const struct probe_ops *const detail_tiers[] = { &probe_detail, NULL };
 static const struct probe_ops *const gpu_tiers[] = { &probe_gpu_nvml, &probe_gpu_smi, NULL };
+static const struct probe_ops *const drm_tiers[] = { &probe_gpu_drm, NULL };
 static const struct probe_ops *const syscalls_tiers[] = { &probe_syscalls_bpf, &probe_syscalls_strace,
 	                                                  NULL };
 
@@ -22,5 +23,6 @@ const struct probe_role probe_roles[] = {
 	{ "syscalls", NULL, syscalls_tiers },
 	{ "detail", "PSS, USS, peak memory and file limits of processes", detail_tiers },
 	{ "gpu", NULL, gpu_tiers },
+	{ "drm", NULL, drm_tiers },
 	{ 0 },
 };

@@ -2,6 +2,7 @@
 #include "probe/gpu/gpu_helper.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -12,6 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "model/own_program.h"
+#include "probe/gpu/drm_devices.h"
 #include "probe/gpu/nvml.h"
 #include "probe/gpu/nvidia_smi.h"
 
@@ -19,6 +21,8 @@ const char gpu_source_nvml[] = "nvml", gpu_source_smi[] = "nvidia-smi", gpu_sour
 
 struct gpu_helper {
 	const char *source;
+	int root_fd;
+	struct drm_devices devices;
 	struct nvidia_smi smi;
 	struct nvml *nvml; /* NULL before the first request */
 	struct gpu_report report;
@@ -51,6 +55,10 @@ static void set_cost(struct gpu_report *r)
 
 static void read_source(struct gpu_helper *h)
 {
+	if (h->source == gpu_source_drm) {
+		drm_devices_read(h->root_fd, &h->devices, &h->report);
+		return;
+	}
 	if (h->source == gpu_source_smi) {
 		nvidia_smi_read(&h->smi, secure_getenv(GPU_ENV_SMI), &h->report);
 		return;
@@ -82,7 +90,7 @@ static bool await_request(void)
 
 static const char *find_source(const char *name)
 {
-	static const char *const sources[] = { gpu_source_nvml, gpu_source_smi };
+	static const char *const sources[] = { gpu_source_nvml, gpu_source_smi, gpu_source_drm };
 
 	for (size_t i = 0; i < ARRAY_LEN(sources); i++)
 		if (strcmp(sources[i], name) == 0)
@@ -101,6 +109,7 @@ int gpu_helper_main(int argc, char **argv)
 		return 1;
 	h = xcalloc(1, sizeof *h);
 	h->source = source;
+	h->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	while (await_request()) {
 		uint64_t begin_ns = clock_mono_ns();
 

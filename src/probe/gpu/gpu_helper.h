@@ -16,7 +16,7 @@
 #define GPU_ENV_FAKE                                                                               \
 	"PROCTOR_FAKE_" /* what begins so is handed to the helper for the test's library */
 
-extern const char gpu_source_nvml[], gpu_source_smi[];
+extern const char gpu_source_nvml[], gpu_source_smi[], gpu_source_drm[];
 
 /* argv[0] is the verb. Returns the exit status. */
 int gpu_helper_main(int argc, char **argv);
