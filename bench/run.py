@@ -13,6 +13,7 @@ import sys
 
 import daemon
 import launch
+import learning
 import measure
 import scan
 import tick
@@ -29,7 +30,7 @@ def ticks(build, table):
 	tick.store(build, table)
 
 
-MACHINE = {"scan": scans, "tick": ticks, "daemon": daemon.against_numbers}  # what looks at the whole machine
+MACHINE = {"scan": scans, "tick": ticks, "daemon": daemon.against_numbers, "learning": learning.against_baselines}  # parts other than launch; most look at the whole machine
 
 
 def arguments():

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 VERBS = ["run", "sheet", "mark", "phase", "ls", "report", "why", "events", "diff", "export", "summary", "syscalls", "trace", "rm", "daemon", "status", "pressure", "snapshot", "record",
-	 "sql", "doctor"]
+	 "sql", "doctor", "backtest"]
 
 
 def one_line(text):
@@ -64,7 +64,7 @@ def test_without_a_verb_it_lists_the_verbs_in_groups_as_wrong_usage(proctor):
 	done = proctor()
 	assert (done.returncode, done.stdout) == (2, "")
 	groups = re.findall(r"^(\S.*):\n((?:  \S.*\n)+)", done.stderr, re.M)
-	assert [title for title, _ in groups] == ["run and record", "look back", "live", "inside a job", "the machine"]
+	assert [title for title, _ in groups] == ["run and record", "look back", "learn", "live", "inside a job", "the machine"]
 	listed = [line.split()[0] for _, lines in groups for line in lines.splitlines()]
 	assert sorted(listed) == sorted(VERBS)
 	assert "proctor help VERB" in done.stderr
