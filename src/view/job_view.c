@@ -337,6 +337,41 @@ void job_put_allowed_memory(struct facts *f, const struct job *job)
 	facts_join(f, FACT_WORD, "(%s)", limit_source(&job->allowed).at);
 }
 
+#define NEXT_MARGIN_NUM 5 /* a quarter more than was used */
+#define NEXT_MARGIN_DEN 4
+#define NEXT_LEAST_SAVED (UINT64_C(256) << 20)
+#define NEXT_SAMPLED_NS (10 * NS_PER_S) /* samples of a shorter job may have missed its peak */
+
+/* A round size above that: steps of 64 MiB below 1 GiB, whole GiB above. */
+static uint64_t next_request(uint64_t used)
+{
+	uint64_t wanted = used / NEXT_MARGIN_DEN * NEXT_MARGIN_NUM;
+	uint64_t step = wanted < UINT64_C(1) << 30 ? UINT64_C(64) << 20 : UINT64_C(1) << 30;
+
+	return (wanted / step + 1) * step;
+}
+
+void job_put_next_request(struct facts *f, const struct job *job, const char *label)
+{
+	struct figure used = job->figures[JOB_FIGURE_PEAK_USED];
+	uint64_t most = job->allowed.memory_bytes, next = next_request(used.value);
+	bool is_sure = used.quality == QUALITY_EXACT || used.quality == QUALITY_AT_MOST ||
+	               (used.quality == QUALITY_SAMPLED && job->took_ns >= NEXT_SAMPLED_NS);
+
+	if (job->status != JOB_COMPLETED || !is_sure || !is_limited(&job->allowed) ||
+	    is_each_process(&job->allowed) || strcmp(job->allowed.memory_source, "/") == 0 ||
+	    next > most / 2 || most - next < NEXT_LEAST_SAVED)
+		return;
+	facts_begin(f, label, "");
+	if (next >> 30)
+		facts_part(f,
+		           "--mem %lluG would have been enough:", (unsigned long long)next >> 30);
+	else
+		facts_part(f,
+		           "--mem %lluM would have been enough:", (unsigned long long)next >> 20);
+	facts_join(f, FACT_WORD, "used %s", format_bytes_of(used.value, most).at);
+}
+
 struct words job_allowed_time_words(const struct job *job)
 {
 	if (!job->allowed.time_ns || has_hit(job, JOB_LIMIT_TIME))

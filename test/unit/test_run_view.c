@@ -15,6 +15,43 @@ static void assert_block(const struct job *job, size_t width, const char *golden
 	buf_done(&out);
 }
 
+static void test_run_view__names_the_request_that_would_have_been_enough(void **state)
+{
+	static const struct {
+		uint64_t used;
+		enum quality quality;
+		uint64_t allowed_gib, seconds;
+		const char *words; /* NULL: no such line */
+	} cases[] = {
+		{ UINT64_C(2150) << 20, QUALITY_EXACT, 32, 5,
+		  "--mem 3G would have been enough: used 2.1 of 32.0 GiB" },
+		{ UINT64_C(100) << 20, QUALITY_EXACT, 4, 5, "--mem 128M would have been enough" },
+		{ UINT64_C(2150) << 20, QUALITY_SAMPLED, 32, 60,
+		  "--mem 3G would have been enough" },
+		{ UINT64_C(2150) << 20, QUALITY_SAMPLED, 32, 5,
+		  NULL }, /* a peak may have been missed */
+		{ UINT64_C(2150) << 20, QUALITY_AT_LEAST, 32, 60, NULL },
+		{ UINT64_C(2150) << 20, QUALITY_EXACT, 5, 5, NULL }, /* not twice as much */
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const struct style style = { .width = 120, .unicode = true };
+		struct job job = kit_good_job();
+		struct buf out = { 0 };
+
+		job.took_ns = cases[i].seconds * NS_PER_S;
+		job.allowed = (struct allowance){ .memory_bytes = cases[i].allowed_gib << 30 };
+		snprintf(job.allowed.memory_source, sizeof job.allowed.memory_source, "own");
+		kit_figure(&job, JOB_FIGURE_PEAK_USED, cases[i].used, cases[i].quality);
+		run_view(&job, &(struct run_record){ .is_stored = true }, 8, CANVAS(&style, &out));
+		if (cases[i].words)
+			assert_non_null(strstr(out.at, cases[i].words));
+		else
+			assert_null(strstr(out.at, "would have been enough"));
+		buf_done(&out);
+	}
+}
+
 static void assert_shows(const struct job *job, size_t width, const char *words)
 {
 	const struct style style = { .width = width, .unicode = true };
@@ -319,7 +356,8 @@ static void test_run_view__notes_the_worst_anomalies_and_counts_the_others(void 
 	buf_done(&out);
 }
 
-RUN_TESTS(TEST(test_run_view__compares_what_was_used_with_what_was_allowed),
+RUN_TESTS(TEST(test_run_view__names_the_request_that_would_have_been_enough),
+          TEST(test_run_view__compares_what_was_used_with_what_was_allowed),
           TEST(test_run_view__shows_what_gpus_drew_for_it_and_how_long_they_waited),
           TEST(test_run_view__keeps_the_qualities_of_gpu_figures_apart),
           TEST(test_run_view__notes_anomalies_of_one_kind_and_program_once),
