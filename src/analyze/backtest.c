@@ -45,14 +45,27 @@ double backtest_coverage_pct(const struct backtest_sums *s)
 	return s->bounded ? 100.0 * (double)s->covered / (double)s->bounded : NAN;
 }
 
-/* Types with the same name, sheet and basis. NULL: there is no room for another. */
+/* Types with the same name, sheet and basis are one. */
+static uint64_t key_of(const char *type, uint32_t sheet, enum run_basis basis)
+{
+	const uint32_t parts[] = { sheet, basis };
+
+	return hash_bytes(hash_bytes(HASH_SEED, type, strlen(type)), parts, sizeof parts);
+}
+
+const struct backtest_type *backtest_find(const struct backtest *b, const char *type,
+                                          uint32_t sheet, enum run_basis basis)
+{
+	uint64_t index;
+
+	return map_get(&b->by_key, key_of(type, sheet, basis), &index) ? b->types.at[index] : NULL;
+}
+
+/* NULL: there is no room for another. */
 static struct backtest_type *find_type(struct backtest *b, const struct past_run *run)
 {
-	const uint32_t parts[] = { run->sheet, run->basis };
-	uint64_t key = hash_bytes(hash_bytes(HASH_SEED, run->type, strlen(run->type)), parts,
-	                          sizeof parts);
+	uint64_t key = key_of(run->type, run->sheet, run->basis), index;
 	struct backtest_type *t, **slot;
-	uint64_t index;
 
 	if (map_get(&b->by_key, key, &index))
 		return b->types.at[index];

@@ -55,6 +55,9 @@ struct backtest {
 void backtest_init(struct backtest *b, enum peak_policy policy);
 void backtest_add(struct backtest *b, const struct past_run *run);
 void backtest_done(struct backtest *b);
+/* NULL: no run of it was added. */
+const struct backtest_type *backtest_find(const struct backtest *b, const char *type,
+                                          uint32_t sheet, enum run_basis basis);
 
 double backtest_gbh(double byte_seconds);                                 /* GB are 10^9 bytes */
 double backtest_failed_pct(const struct backtest_sums *s, unsigned rule); /* per 100 runs */

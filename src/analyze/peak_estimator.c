@@ -190,13 +190,11 @@ static double ratio_sd(const struct ratio_sums *r, double *ret_mean)
 	return sqrt(MAX(variance, 1e-5)) * (1 + 1 / (r->n + 1));
 }
 
-/* The center that predicted best, and as many of its standard deviations as cover 95 %: that number is moved by each run,
- * so that it covers them whatever the distribution is. */
-static double upper_bound(const struct peak_estimator *t, const struct peak_experience *e,
-                          const double centers[static CENTER_COUNT])
+/* The center that predicted best times its mean ratio; *ret_sd: of that logarithm. */
+static double best_center(const struct peak_estimator *t, const double centers[static CENTER_COUNT],
+                          double *ret_sd)
 {
-	double width = e->bound_width[stage_of(t->stats.n)] + t->bound_offset;
-	double least = INFINITY, bound = 0;
+	double least = INFINITY, best = 0;
 
 	for (unsigned c = 0; c < CENTER_REQUESTED; c++) {
 		double mean, sd = ratio_sd(&t->ratio[c], &mean);
@@ -204,9 +202,29 @@ static double upper_bound(const struct peak_estimator *t, const struct peak_expe
 		if (centers[c] <= 0 || sd >= least)
 			continue;
 		least = sd;
-		bound = centers[c] * exp(mean + sd * width);
+		best = centers[c] * exp(mean);
 	}
-	return bound;
+	*ret_sd = least;
+	return best;
+}
+
+double peak_estimator_expected(const struct peak_estimator *t,
+                               const double centers[static CENTER_COUNT])
+{
+	double sd;
+
+	return best_center(t, centers, &sd);
+}
+
+/* As many standard deviations above that as cover 95 %: their number is moved by each run, so that it covers them
+ * whatever the distribution is. */
+static double upper_bound(const struct peak_estimator *t, const struct peak_experience *e,
+                          const double centers[static CENTER_COUNT])
+{
+	double width = e->bound_width[stage_of(t->stats.n)] + t->bound_offset, sd;
+	double best = best_center(t, centers, &sd);
+
+	return best * exp(sd * width);
 }
 
 static void learn_bound(struct peak_estimator *t, struct peak_experience *e,

@@ -64,6 +64,9 @@ struct peak_prediction {
 /* False: there was no run yet. */
 bool peak_estimator_predict(const struct peak_estimator *t, const struct peak_experience *e,
                             const struct peak_query *query, struct peak_prediction *ret);
+/* What to expect of the run with these centers, as likely too much as too little: the center that predicted best. */
+double peak_estimator_expected(const struct peak_estimator *t,
+                               const double centers[static CENTER_COUNT]);
 /* `prediction`: for this run, from before; NULL if there was none. */
 void peak_estimator_learn(struct peak_estimator *t, struct peak_experience *e,
                           const struct peak_query *query, const struct peak_prediction *prediction,

@@ -28,6 +28,7 @@ bool past_run_list_add(struct past_run_list *l, const struct past_run *run)
 	*e = (struct past_run_entry){ .started_ns = run->started_ns,
 		                      .took_ns = run->took_ns,
 		                      .peak_bytes = run->peak_bytes,
+		                      .cpu_ns = run->cpu_ns,
 		                      .input_bytes = run->input_bytes,
 		                      .requested_bytes = run->requested_bytes,
 		                      .order = (uint32_t)(l->runs.len - 1),
@@ -56,11 +57,12 @@ void past_run_list_sort(struct past_run_list *l)
 void past_run_list_get(const struct past_run_list *l, size_t i, struct past_run *ret)
 {
 	const struct past_run_entry *e = &l->runs.at[i];
-	const unsigned kept = 1u << RUN_INPUT | 1u << RUN_REQUESTED;
+	const unsigned kept = 1u << RUN_CPU | 1u << RUN_INPUT | 1u << RUN_REQUESTED;
 
 	*ret = (struct past_run){ .started_ns = e->started_ns,
 		                  .took_ns = e->took_ns,
 		                  .peak_bytes = e->peak_bytes,
+		                  .cpu_ns = e->cpu_ns,
 		                  .input_bytes = e->input_bytes,
 		                  .requested_bytes = e->requested_bytes,
 		                  .sheet = e->sheet,

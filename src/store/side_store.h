@@ -12,7 +12,7 @@ struct store;
 /* Whether others that have this older database open stop its migration. 1, 0 or -errno. The caller holds
  * the write lock and has read nothing yet: the connection is made anew. */
 int side_store_is_blocked(struct store *st, struct err *err) must_check;
-/* DIR/side-v6/proctor.db for DIR/proctor.db. */
+/* DIR/side-v7/proctor.db for DIR/proctor.db. */
 int side_store_path(const char *path, int version, char *ret, size_t size, struct err *err)
 	must_check;
 /* Moves what side databases of this and older versions hold into the open database. One that a live

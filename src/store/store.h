@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "model/past_run.h"
 #include "model/snapshot.h"
 
 struct store;
@@ -80,6 +81,10 @@ struct store_removed {
  * it runs, or others have been writing for ten seconds. */
 int store_remove_job(struct store *st, struct job_key key, struct store_removed *ret,
                      struct err *err) must_check;
+
+/* Stores runs that were imported for this user, in one transaction. *ret_new: those that were not there yet. */
+int store_put_runs(struct store *st, const struct past_run *runs, size_t n, uint32_t uid,
+                   uint64_t *ret_new, struct err *err) must_check;
 
 /* What happened to the file since the last call (set aside, replaced under us and opened anew),
  * or NULL. */

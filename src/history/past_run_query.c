@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "history/past_run_query.h"
+
+#include <stdio.h>
+
+#include "sqlite/db.h"
+#include "history/history_handle.h"
+
+static void read_number(sqlite3_stmt *stmt, int column, uint64_t unit, enum run_number number,
+                        struct past_run *run, uint64_t *to)
+{
+	int64_t value = db_column_or_absent(stmt, column);
+
+	if (value < 0)
+		return;
+	*to = (uint64_t)value * unit;
+	run->has |= 1u << number;
+}
+
+static void read_run(sqlite3_stmt *stmt, struct past_run *ret)
+{
+	const char *type = (const char *)sqlite3_column_text(stmt, 0);
+	const char *outcome = (const char *)sqlite3_column_text(stmt, 9);
+
+	*ret = (struct past_run){
+		.started_ns = db_time_ns(sqlite3_column_double(stmt, 1)),
+		.took_ns = (uint64_t)sqlite3_column_int64(stmt, 2) * 1000,
+		.basis = sqlite3_column_int64(stmt, 3) ? RUN_BASIS_PROCESS : RUN_BASIS_JOB,
+		.peak_bytes = (uint64_t)sqlite3_column_int64(stmt, 4),
+		.sheet = (uint32_t)sqlite3_column_int64(stmt, 5),
+	};
+	snprintf(ret->type, sizeof ret->type, "%s", type ? type : "");
+	snprintf(ret->outcome, sizeof ret->outcome, "%s", outcome ? outcome : "");
+	read_number(stmt, 6, 1000, RUN_CPU, ret, &ret->cpu_ns);
+	read_number(stmt, 7, 1, RUN_INPUT, ret, &ret->input_bytes);
+	read_number(stmt, 8, 1, RUN_REQUESTED, ret, &ret->requested_bytes);
+}
+
+int history_imported_runs(struct history *r, size_t limit, reader_run_fn fn, void *self,
+                          struct err *err)
+{
+	cleanup(history_endp) struct history *scope = NULL;
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	int n = 0, result = history_begin(r, &scope, err);
+
+	if (result < 0 || !db_has_column(r->db, "imported_run", "key"))
+		return result;
+	result = db_query(
+		r->db,
+		"SELECT type, started, took_us, basis, peak_bytes, sheet, cpu_us, input_bytes,"
+		" requested_bytes, outcome FROM imported_run ORDER BY started DESC, key",
+		NULL, 0, &stmt, err);
+	while (result >= 0 && (result = history_next_row(stmt, limit, &n, err)) > 0) {
+		struct past_run run;
+
+		read_run(stmt, &run);
+		result = fn(self, &run);
+	}
+	return result < 0 ? result : n;
+}

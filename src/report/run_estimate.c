@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/run_estimate.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/backtest.h"
+#include "base/hash.h"
+#include "base/scan.h"
+#include "history/job_query.h"
+#include "history/past_run_query.h"
+#include "model/past_run_list.h"
+
+#define RUNS_MAX 50000 /* of each source, the newest */
+#define LATEST 1024    /* runs that quantiles are taken of */
+
+const struct estimate_quantile estimate_quantiles[ESTIMATE_QUANTILES] = {
+	{ "p50", 0.5 }, { "p75", 0.75 }, { "p90", 0.9 }, { "p95", 0.95 }, { "max", 1 },
+};
+
+/* ---- what is learned from ---- */
+
+uint64_t command_shape(const char *command)
+{
+	struct scan at = scan_str(command), word;
+	uint64_t hash = HASH_SEED;
+
+	while (scan_word(&at, &word)) {
+		const char *end = word.p;
+
+		if (scan_eq(&word, "--"))
+			break;
+		if (*word.p != '-' || scan_left(&word) < 2)
+			continue;
+		while (end < word.end && *end != '=' &&
+		       !(*end >= '0' && *end <= '9')) /* -j8 is -j */
+			end++;
+		hash = hash_bytes(hash, word.p, (size_t)(end - word.p));
+		hash = hash_bytes(hash, " ", 1);
+	}
+	return hash;
+}
+
+struct gathering {
+	const struct estimate_query *query;
+	struct run_estimate *to;
+	struct past_run_list runs;
+	bool has_shape;
+	uint64_t shape; /* of the latest run of the type */
+};
+
+static bool is_of_type(const struct gathering *g, const char *type)
+{
+	return strcmp(type, g->query->type) == 0;
+}
+
+/* Jobs come newest first. One whose name was given is what its user calls the same. */
+static bool has_other_shape(struct gathering *g, const struct job *job)
+{
+	uint64_t shape = job->type_is_given ? 0 : command_shape(job->command);
+
+	if (!is_of_type(g, job->type))
+		return false;
+	if (!g->has_shape) {
+		g->has_shape = true;
+		g->shape = shape;
+	}
+	return shape != g->shape;
+}
+
+/* What failed early shows less than a whole run needs; what ran out of memory needed at least as much. */
+static bool is_to_learn(const struct job *job)
+{
+	return job->status == JOB_COMPLETED || (job->status == JOB_FAILED && job_is_oom(job));
+}
+
+static int add_job(void *self, const struct job *job)
+{
+	struct gathering *g = self;
+	struct figure used = job->figures[JOB_FIGURE_PEAK_USED];
+	struct figure largest = job->figures[JOB_FIGURE_PEAK_RSS];
+	struct figure cpu = job->figures[JOB_FIGURE_CPU];
+	struct past_run run = { .started_ns = job->started_ns, .took_ns = job->took_ns };
+
+	if (job->status == JOB_RUNNING || job->status == JOB_LOST)
+		return 0;
+	if (!is_to_learn(job)) {
+		g->to->failed += is_of_type(g, job->type);
+		return 0;
+	}
+	if (has_other_shape(g, job)) {
+		g->to->other_shapes++;
+		return 0;
+	}
+	run.basis = figure_is_known(used) ? RUN_BASIS_JOB : RUN_BASIS_PROCESS;
+	run.peak_bytes = figure_is_known(used) ? used.value : largest.value;
+	if (!run.peak_bytes)
+		return 0;
+	if (figure_is_known(cpu)) {
+		run.cpu_ns = cpu.value;
+		run.has |= 1u << RUN_CPU;
+	}
+	snprintf(run.type, sizeof run.type, "%s", job->type);
+	(void)past_run_list_add(&g->runs, &run);
+	return 0;
+}
+
+static int add_imported(void *self, const struct past_run *run)
+{
+	struct gathering *g = self;
+	bool is_failed = *run->outcome && strcmp(run->outcome, "ok") != 0 &&
+	                 strncmp(run->outcome, "oom", 3) != 0;
+
+	if (is_failed)
+		g->to->failed += is_of_type(g, run->type);
+	else
+		(void)past_run_list_add(&g->runs, run);
+	return 0;
+}
+
+/* ---- the estimate ---- */
+
+struct learner {
+	struct peak_estimator estimator;
+	struct peak_experience experience;
+	VEC(double) latest;
+};
+
+static void learner_add(struct learner *l, const struct peak_query *query, double value,
+                        double seconds)
+{
+	struct peak_prediction p;
+	bool is_predicted = peak_estimator_predict(&l->estimator, &l->experience, query, &p);
+	double *slot = vec_push(&l->latest, LATEST);
+
+	peak_estimator_learn(&l->estimator, &l->experience, query, is_predicted ? &p : NULL, value,
+	                     seconds);
+	if (!slot)
+		slot = &l->latest.at[l->estimator.stats.n % LATEST];
+	*slot = value;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const double *a = left, *b = right;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* Nearest rank: a value that occurred. */
+static void fill_quantiles(struct learner *l, struct estimate_part *to)
+{
+	size_t n = l->latest.len;
+
+	to->runs = l->estimator.stats.n;
+	if (!n)
+		return;
+	qsort(l->latest.at, n, sizeof *l->latest.at, compare);
+	for (size_t i = 0; i < ESTIMATE_QUANTILES; i++) {
+		size_t rank = (size_t)ceil(estimate_quantiles[i].share * (double)n);
+
+		to->quantiles[i] = l->latest.at[MAX(rank, (size_t)1) - 1];
+	}
+}
+
+static void fill_part(struct learner *l, const struct peak_query *query, struct estimate_part *to)
+{
+	struct peak_prediction p;
+
+	fill_quantiles(l, to);
+	if (!peak_estimator_predict(&l->estimator, &l->experience, query, &p))
+		return;
+	to->value = peak_estimator_expected(&l->estimator, p.centers);
+	to->upper = p.upper_bytes;
+}
+
+/* The whole job, if any run has that. */
+static enum run_basis choose_basis(const struct gathering *g)
+{
+	struct past_run run;
+
+	for (size_t i = 0; i < g->runs.runs.len; i++) {
+		past_run_list_get(&g->runs, i, &run);
+		if (run.basis == RUN_BASIS_JOB && is_of_type(g, run.type) &&
+		    run.sheet == g->query->sheet)
+			return RUN_BASIS_JOB;
+	}
+	return RUN_BASIS_PROCESS;
+}
+
+struct learners {
+	struct backtest all; /* memory, of all types */
+	struct learner memory, cpu, time;
+};
+
+static void learn_one(struct learners *l, const struct gathering *g, const struct past_run *run)
+{
+	const struct peak_query query = { .input_bytes = past_run_has(run, RUN_INPUT)
+		                                                 ? (double)run->input_bytes
+		                                                 : 0 };
+
+	backtest_add(&l->all, run);
+	if (!is_of_type(g, run->type) || run->sheet != g->query->sheet ||
+	    run->basis != g->to->basis)
+		return;
+	g->to->runs++;
+	learner_add(&l->memory, &query, (double)run->peak_bytes, 1);
+	if (run->took_ns)
+		learner_add(&l->time, &query, MAX((double)run->took_ns, 1e6), 1);
+	if (past_run_has(run, RUN_CPU))
+		learner_add(&l->cpu, &query, MAX((double)run->cpu_ns, 1e6), 1);
+}
+
+static void predict_memory(const struct learners *l, const struct gathering *g,
+                           const struct peak_query *query)
+{
+	const struct backtest_type *type = backtest_find(&l->all, g->query->type, g->query->sheet,
+	                                                 g->to->basis);
+	struct run_estimate *to = g->to;
+
+	if (!type ||
+	    !peak_estimator_predict(&type->estimator, &l->all.experience, query, &to->rule))
+		return;
+	to->memory.value = to->rule.bytes;
+	to->memory.upper = to->rule.upper_bytes;
+	to->confidence = to->rule.confidence;
+}
+
+/* After a failure only what ran out is raised: memory as in the cost model, time to twice as much. */
+static void raise_after_failure(const struct estimate_query *q, const struct learners *l,
+                                struct run_estimate *to)
+{
+	const char *why = q->last_exit ? q->last_exit : "";
+	double largest = l->memory.estimator.stats.largest;
+
+	if (q->attempt < 2)
+		return;
+	if (strncmp(why, "oom", 3) == 0) {
+		to->raised = RAISED_MEMORY;
+		for (unsigned i = 1; i < q->attempt; i++)
+			to->memory.value = largest > to->memory.value ? largest
+			                                              : 2 * to->memory.value;
+		to->memory.upper = MAX(to->memory.upper, to->memory.value);
+	} else if (strcmp(why, "time_limit") == 0 || strcmp(why, "timeout_command") == 0) {
+		to->raised = RAISED_TIME;
+		to->time.upper = ldexp(to->time.upper, (int)MIN(q->attempt, 16u) - 1);
+		to->time.value = ldexp(to->time.value, (int)MIN(q->attempt, 16u) - 1);
+	}
+}
+
+static void estimate(struct gathering *g, struct learners *l)
+{
+	const struct peak_query query = { .input_bytes = g->query->input_bytes };
+
+	past_run_list_sort(&g->runs);
+	g->to->basis = choose_basis(g);
+	for (size_t i = 0; i < g->runs.runs.len; i++) {
+		struct past_run run;
+
+		past_run_list_get(&g->runs, i, &run);
+		learn_one(l, g, &run);
+	}
+	fill_quantiles(&l->memory, &g->to->memory);
+	predict_memory(l, g, &query);
+	fill_part(&l->cpu, &query, &g->to->cpu);
+	fill_part(&l->time, &query, &g->to->time);
+	raise_after_failure(g->query, l, g->to);
+}
+
+static void learners_free(struct learners *l)
+{
+	backtest_done(&l->all);
+	vec_done(&l->memory.latest);
+	vec_done(&l->cpu.latest);
+	vec_done(&l->time.latest);
+	free(l);
+}
+DEFINE_CLEANUP(struct learners *, learners_free)
+
+int run_estimate_gather(struct history *r, const struct estimate_query *query,
+                        struct run_estimate *ret, struct err *err)
+{
+	cleanup(learners_freep) struct learners *l = xcalloc(1, sizeof *l);
+	const struct job_filter filter = { .of_one_user = !query->of_all_users, .uid = query->uid };
+	struct run_estimate found = { 0 };
+	struct gathering g = { .query = query, .to = &found };
+	int result;
+
+	backtest_init(&l->all, query->policy);
+	peak_experience_init(&l->memory.experience, query->policy);
+	peak_experience_init(&l->cpu.experience, query->policy);
+	peak_experience_init(&l->time.experience, query->policy);
+	result = history_jobs(r, &filter, RUNS_MAX, add_job, &g, err);
+	if (result >= 0)
+		result = history_imported_runs(r, RUNS_MAX, add_imported, &g, err);
+	if (result >= 0) {
+		estimate(&g, l);
+		*ret = found;
+	}
+	past_run_list_done(&g.runs);
+	return MIN(result, 0);
+}
