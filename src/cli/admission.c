@@ -35,6 +35,7 @@ static int ask_daemon(const struct admission *room, const char *job_type, json_t
 	json_begin_object(&j);
 	json_put_str(&j, "what", "job");
 	json_put_str(&j, "job_type", job_type);
+	json_put_any_u64(&j, "estimated_memory_mb", room->estimated_bytes >> 20);
 	json_end_object(&j);
 	r = daemon_client_open(room->socket, &ask, err);
 	if (r == 0)
@@ -62,6 +63,7 @@ static int sample_machine(struct admission *room, struct admission_answer *ret, 
 	const struct sampler_options options = { .no_events = true };
 	const struct job_roster none = { 0 };
 	struct pressure_facts facts;
+	uint64_t available = 0;
 
 	if (!room->sampler) {
 		if (sampler_open(&options, &room->sampler, err) < 0)
@@ -75,6 +77,11 @@ static int sample_machine(struct admission *room, struct admission_answer *ret, 
 	room->level = ret->pressure.level;
 	ret->delay_ns = pressure_delay_s(room->level) * NS_PER_S;
 	ret->admits_job = pressure_admits(room->level, true);
+	if (!pressure_has_room(&facts, room->estimated_bytes, &available)) {
+		ret->admits_job = false;
+		ret->delay_ns = MAX(ret->delay_ns, pressure_delay_s(PRESSURE_MEDIUM) * NS_PER_S);
+		pressure_no_room_words(room->estimated_bytes, available, ret->pressure.why);
+	}
 	return 0;
 }
 
@@ -133,7 +140,7 @@ void admission_wait(struct admission *room, const char *job_type)
 			log_warn("whether there is room is not known: %s", err.msg);
 			return;
 		}
-		if (!is_logged && answer.pressure.level != PRESSURE_NONE)
+		if (!is_logged && (answer.pressure.level != PRESSURE_NONE || !answer.admits_job))
 			log_info("waiting for room: %s (%s)", answer.pressure.why,
 			         pressure_name(answer.pressure.level));
 		is_logged = true;

@@ -13,6 +13,7 @@ struct admission {
 	struct pressure_limits limits;
 	struct sampler *sampler; /* for samples of our own */
 	struct snapshot snap;
+	uint64_t estimated_bytes;  /* what the job will need; 0: not known */
 	enum pressure_level level; /* of the previous sample, or the daemon's last answer */
 	bool was_answered;         /* by a daemon */
 	bool is_warned;            /* it was reported that the daemon stopped answering */

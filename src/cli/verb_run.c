@@ -17,6 +17,8 @@
 #include "cli/verdict_client.h"
 #include "engine/jobhost.h"
 #include "job/launch/exec_error.h"
+#include "kernel/user_namespace.h"
+#include "report/run_estimate.h"
 
 #define BATCH_TIME_MOST_S (UINT64_C(10) * 365 * 86400) /* more is no limit */
 
@@ -205,12 +207,31 @@ static int run_job(struct run *run)
 	launch_end_alike(&end);
 }
 
+/* What earlier runs of the job's type let expect, as an advice: 0 if nothing is known. */
+static uint64_t estimate_memory(const struct run_recording *r)
+{
+	const struct estimate_query query = { .type = r->job.type,
+		                              .policy = PEAK_LOW_WASTE,
+		                              .uid = user_namespace_own_uid(),
+		                              .attempt = 1 };
+	cleanup(history_closep) struct history *past = NULL;
+	struct run_estimate e;
+	struct err err;
+
+	if (!r->place.path || history_open(r->place.path, &past, &err) < 0 ||
+	    run_estimate_gather(past, &query, &e, &err) < 0)
+		return 0;
+	return (uint64_t)e.memory.value;
+}
+
 static void wait_for_room(const struct run *run)
 {
 	struct admission room = { .limits = cli_pressure_limits(&run->recording.config) };
 
-	if (run->options.waits_for_room)
+	if (run->options.waits_for_room) {
+		room.estimated_bytes = estimate_memory(&run->recording);
 		admission_wait(&room, run->recording.job.type);
+	}
 	admission_done(&room);
 }
 

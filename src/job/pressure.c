@@ -176,3 +176,30 @@ struct pressure pressure_judge(const struct pressure_facts *facts, enum pressure
 	p.facts = *facts;
 	return p;
 }
+
+bool pressure_has_room(const struct pressure_facts *facts, uint64_t bytes, uint64_t *ret_available)
+{
+	const struct {
+		uint64_t used, most;
+	} memory[] = { { facts->memory_used, facts->memory_limit },
+		       { facts->machine_used, facts->machine_total } };
+	uint64_t available = UINT64_MAX, most = UINT64_MAX;
+
+	for (size_t i = 0; i < ARRAY_LEN(memory); i++) {
+		if (!memory[i].most)
+			continue;
+		most = MIN(most, memory[i].most);
+		available = MIN(available, memory[i].most - MIN(memory[i].used, memory[i].most));
+	}
+	if (bytes <= available || bytes > most)
+		return true;
+	*ret_available = available;
+	return false;
+}
+
+void pressure_no_room_words(uint64_t bytes, uint64_t available, char ret[static PRESSURE_WHY_MAX])
+{
+	snprintf(ret, PRESSURE_WHY_MAX,
+	         "an estimated %llu MiB do not fit into the %llu MiB available",
+	         (unsigned long long)bytes >> 20, (unsigned long long)available >> 20);
+}

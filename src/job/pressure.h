@@ -56,5 +56,8 @@ struct pressure pressure_judge(const struct pressure_facts *facts, enum pressure
 const char *pressure_name(enum pressure_level level);
 bool pressure_parse(const char *name, enum pressure_level *ret);
 unsigned pressure_delay_s(enum pressure_level level);
+/* Whether an estimate of memory fits into what is available, now. One that could never fit does: waiting would not help. False: *ret_available is how much there is. */
+bool pressure_has_room(const struct pressure_facts *facts, uint64_t bytes, uint64_t *ret_available);
+void pressure_no_room_words(uint64_t bytes, uint64_t available, char ret[static PRESSURE_WHY_MAX]);
 /* At critical nothing is admitted, at high no new jobs; at lower levels everything, with a delay. */
 bool pressure_admits(enum pressure_level level, bool is_new_job);

@@ -111,18 +111,26 @@ METHOD(method_admit)
 {
 	static const struct field_table facts = FIELD_TABLE(fact_rows);
 	const struct pressure *p;
-	const char *job_type = NULL; /* checked, and reserved for estimates by type */
-	bool is_job;
+	const char *job_type =
+		NULL; /* checked; estimates are the caller's, who knows its history */
+	uint64_t estimated_mb = 0, available = 0;
+	char why[PRESSURE_WHY_MAX];
+	bool is_job, has_room;
 
 	(void)peer;
 	if (rpc_params_text(params, "job_type", 128, &job_type, err) < 0 ||
+	    rpc_params_u64(params, "estimated_memory_mb", 0, UINT32_MAX, &estimated_mb, err) < 0 ||
 	    !(p = get_pressure(self, err)) || what_param(params, &is_job, err) < 0)
 		return -err->code;
+	has_room = pressure_has_room(&p->facts, estimated_mb << 20, &available);
+	if (!has_room)
+		pressure_no_room_words(estimated_mb << 20, available, why);
 	json_begin_object(result);
-	json_put_bool(result, "allowed", pressure_admits(p->level, is_job));
-	json_put_u64(result, "delay_seconds", pressure_delay_s(p->level));
+	json_put_bool(result, "allowed", pressure_admits(p->level, is_job) && has_room);
+	json_put_u64(result, "delay_seconds",
+	             pressure_delay_s(has_room ? p->level : MAX(p->level, PRESSURE_MEDIUM)));
 	json_put_str(result, "pressure_level", pressure_name(p->level));
-	json_put_text(result, "reason", p->why);
+	json_put_text(result, "reason", has_room ? p->why : why);
 	json_key(result, "based_on");
 	fields_json_object(result, &facts, &p->facts);
 	json_end_object(result);

@@ -171,7 +171,27 @@ static void test_pressure_admits__sheets_longer_than_jobs(void **state)
 	assert_false(pressure_parse("hihg", &level));
 }
 
-RUN_TESTS(TEST(test_pressure_judge__knows_each_boundary_of_memory),
+static void test_pressure_has_room__compares_an_estimate_with_what_is_available(void **state)
+{
+	const struct pressure_facts both = {
+		.memory_used = 3, .memory_limit = 10, .machine_used = 80, .machine_total = 100
+	};
+	const struct pressure_facts machine = { .machine_used = 80, .machine_total = 100 };
+	uint64_t available = 0;
+
+	assert_true(pressure_has_room(&both, 7, &available));
+	assert_false(pressure_has_room(&both, 8, &available));
+	assert_int_equal(available, 7);
+	assert_true(pressure_has_room(&both, 11, &available)); /* it never will */
+	assert_false(pressure_has_room(&machine, 21, &available));
+	assert_int_equal(available, 20);
+	assert_true(pressure_has_room(&(struct pressure_facts){ 0 }, 1,
+	                              &available));           /* nothing is known */
+	assert_true(pressure_has_room(&both, 0, &available)); /* no estimate */
+}
+
+RUN_TESTS(TEST(test_pressure_has_room__compares_an_estimate_with_what_is_available),
+          TEST(test_pressure_judge__knows_each_boundary_of_memory),
           TEST(test_pressure_judge__takes_the_worst_and_says_why),
           TEST(test_pressure_judge__fails_closed_when_it_is_blind),
           TEST(test_pressure_judge__leaves_out_what_is_not_known),
