@@ -53,7 +53,7 @@ void verdict_facts_add_event(struct verdict_facts *f, const struct event_record 
 {
 	const uint64_t kinds = UINT64_C(1) << EVENT_SIGNAL | UINT64_C(1) << EVENT_KILL |
 	                       UINT64_C(1) << EVENT_OOM | UINT64_C(1) << EVENT_LIMIT |
-	                       UINT64_C(1) << EVENT_DISK;
+	                       UINT64_C(1) << EVENT_DISK | UINT64_C(1) << EVENT_GPU;
 	struct verdict_sign *s;
 
 	if (!(kinds >> e->kind & 1))

@@ -5,134 +5,24 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/verdict_origin.h"
 #include "base/text.h"
-#include "model/own_program.h"
 
-#define SHELL_SIGNALLED 128 /* and the number: the status of a shell whose command was signalled */
-#define STATUS_TIMEOUT 124  /* of coreutils' timeout */
+#define STATUS_TIMEOUT 124 /* of coreutils' timeout */
 #define STATUS_NOT_EXECUTABLE 126
 #define STATUS_NOT_FOUND 127
-/* A child that failed explains the failure of its parent within this time: of a signal, or of another status. */
-#define SIGNAL_EXPLAINS_NS (10 * NS_PER_S)
-#define STATUS_EXPLAINS_NS NS_PER_S
-#define ORDER_SLACK_NS (50 * NS_PER_MS) /* ends are reported by different CPUs */
 #define HANDLED_WITHIN_NS                                                                          \
 	(10 * NS_PER_S) /* a program that handles a signal ends within this time */
 #define REBOOT_WITHIN_NS (UINT64_C(900) * NS_PER_S)
-#define DEPTH_MAX 32
+#define GPU_FAULT_WITHIN_NS (10 * NS_PER_S)
+#define GPU_FULL_PERCENT 97
 
-/* What is judged: the process that failed first of those whose failures led to the job's. */
 struct context {
 	const struct verdict_facts *f;
 	const struct job *job;
 	struct proc_id command_id;
-	const struct verdict_death *command; /* NULL: not known */
-	const struct verdict_death *origin; /* the command, or what it failed of; NULL: not known */
-	bool is_inferred; /* that the command failed because of it: its status does not show it */
+	struct verdict_origin origin;
 };
-
-/* ---- the process that failed first -------------------------------------------------------------- */
-
-static const struct verdict_sign *find_signal(const struct verdict_facts *f, struct proc_id id,
-                                              int signal)
-{
-	const struct verdict_sign *found = NULL;
-
-	vec_each(&f->signs, s)
-		if ((s->kind == EVENT_SIGNAL || s->kind == EVENT_KILL) && s->signal == signal &&
-		    proc_id_eq(s->id, id) &&
-		    /* a handler ends by sending the signal to itself: what others sent counts */
-		    !(found && s->sender_pid == id.pid))
-			found = s;
-	return found;
-}
-
-static bool is_member(const struct verdict_facts *f, pid_t pid)
-{
-	uint64_t known;
-
-	return pid > 0 && map_get(&f->members, (uint64_t)pid, &known);
-}
-
-static bool is_named(const char *name, const char *const *list)
-{
-	for (; *list; list++)
-		if (strcmp(name, *list) == 0)
-			return true;
-	return false;
-}
-
-static const char *const timeouts[] = { "timeout", "gtimeout", NULL };
-
-/* When one part of a job fails, the others are often ended by the job itself. */
-static bool was_ended_by_job(const struct verdict_facts *f, const struct verdict_death *d)
-{
-	const struct verdict_sign *s = d->signal ? find_signal(f, d->id, d->signal) : NULL;
-
-	return s && s->sender_pid != d->id.pid && is_member(f, s->sender_pid) &&
-	       !is_named(s->sender, timeouts);
-}
-
-static bool is_passed_on(const struct verdict_death *child, const struct verdict_death *parent)
-{
-	if (child->signal)
-		return parent->signal == child->signal ||
-		       (parent->has_exit_code &&
-		        parent->exit_code == SHELL_SIGNALLED + child->signal);
-	return parent->has_exit_code && parent->exit_code == child->exit_code;
-}
-
-/* Whether the child's end may be why its parent failed. */
-static bool explains(const struct verdict_facts *f, const struct verdict_death *child,
-                     const struct verdict_death *parent)
-{
-	uint64_t before = parent->ended_ns - MIN(parent->ended_ns, child->ended_ns);
-
-	if (child->ppid != parent->id.pid || child == parent || !child->ended_ns ||
-	    child->ended_ns > parent->ended_ns + ORDER_SLACK_NS)
-		return false;
-	if (parent->signal) /* only our own programs die as their command did */
-		return own_program_is_one(parent->name) && is_passed_on(child, parent);
-	if (was_ended_by_job(f, child))
-		return false;
-	if (is_passed_on(child, parent))
-		return before <= SIGNAL_EXPLAINS_NS;
-	return child->signal ? before <= SIGNAL_EXPLAINS_NS
-	                     : before <= STATUS_EXPLAINS_NS && parent->exit_code <= 2;
-}
-
-/* Of several, one whose status was passed on, else the last. */
-static const struct verdict_death *find_child(const struct verdict_facts *f,
-                                              const struct verdict_death *parent)
-{
-	const struct verdict_death *found = NULL;
-
-	vec_each(&f->deaths, d) {
-		if (!explains(f, d, parent))
-			continue;
-		if (!found || is_passed_on(d, parent) > is_passed_on(found, parent) ||
-		    (is_passed_on(d, parent) == is_passed_on(found, parent) &&
-		     d->ended_ns >= found->ended_ns))
-			found = d;
-	}
-	return found;
-}
-
-static void find_origin(struct context *c)
-{
-	vec_each(&c->f->deaths, d)
-		if (proc_id_eq(d->id, c->command_id))
-			c->command = d;
-	c->origin = c->command;
-	for (int depth = 0; c->origin && depth < DEPTH_MAX; depth++) {
-		const struct verdict_death *child = find_child(c->f, c->origin);
-
-		if (!child)
-			break;
-		c->is_inferred |= !is_passed_on(child, c->origin);
-		c->origin = child;
-	}
-}
 
 /* ---- evidence ----------------------------------------------------------------------------------- */
 
@@ -163,13 +53,13 @@ static void add_ends(const struct context *c, struct verdict *v)
 	const struct job *job = c->job;
 	struct evidence *e;
 
-	if (c->origin && c->origin != c->command)
-		add_end(v, EVIDENCE_PROCESS_END, c->origin);
+	if (c->origin.first && c->origin.first != c->origin.command)
+		add_end(v, EVIDENCE_PROCESS_END, c->origin.first);
 	e = verdict_add(v, EVIDENCE_COMMAND_END);
 	e->at_ns = job->ended_ns;
 	e->process = c->command_id;
-	if (c->command)
-		memcpy(e->name, c->command->name, sizeof e->name);
+	if (c->origin.command)
+		memcpy(e->name, c->origin.command->name, sizeof e->name);
 	e->has_exit_code = job->has_exit_code;
 	e->exit_code = job->exit_code;
 	e->signal = job->signal;
@@ -264,15 +154,17 @@ static bool is_unstarted(const struct context *c, struct verdict *v)
 		                              "ksh", "env",  "xargs", NULL };
 	struct figure processes = c->job->figures[JOB_FIGURE_PROCESSES];
 	bool never_ran = figure_is_known(processes) && !processes.value;
-	int status = never_ran ? c->job->exit_code : c->origin ? c->origin->exit_code : 0;
+	int status = never_ran         ? c->job->exit_code
+	             : c->origin.first ? c->origin.first->exit_code
+	                               : 0;
 
 	if (status != STATUS_NOT_FOUND && status != STATUS_NOT_EXECUTABLE)
 		return false;
-	if (!never_ran && !is_named(c->origin->name, shells))
+	if (!never_ran && !verdict_is_named(c->origin.first->name, shells))
 		return false;
 	v->code = status == STATUS_NOT_FOUND ? VERDICT_NOT_FOUND : VERDICT_NOT_EXECUTABLE;
 	v->confidence = never_ran ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
-	blame(v, c->origin);
+	blame(v, c->origin.first);
 	add_ends(c, v);
 	return true;
 }
@@ -371,14 +263,14 @@ static bool is_command_to_end(int signal)
  * counts if it ended soon after. */
 static const struct verdict_sign *find_reason(const struct context *c, bool *ret_handled)
 {
-	const struct verdict_death *d = c->origin;
+	const struct verdict_death *d = c->origin.first;
 	const struct verdict_sign *found = NULL;
 
 	*ret_handled = false;
 	if (!d)
 		return NULL;
 	if (d->signal)
-		return find_signal(c->f, d->id, d->signal);
+		return verdict_find_signal(c->f, d->id, d->signal);
 	vec_each(&c->f->signs, s)
 		if (s->kind == EVENT_SIGNAL && proc_id_eq(s->id, d->id) &&
 		    s->sender_pid != d->id.pid && s->has_sender && is_command_to_end(s->signal) &&
@@ -390,7 +282,7 @@ static const struct verdict_sign *find_reason(const struct context *c, bool *ret
 
 static enum verdict_confidence confidence_of(const struct context *c, bool is_proven)
 {
-	return is_proven && !c->is_inferred ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+	return is_proven && !c->origin.is_inferred ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
 }
 
 /* timeout is within the job, and its status shows what it did. */
@@ -399,14 +291,18 @@ static bool is_timeout_within(const struct context *c, struct verdict *v)
 	const struct verdict_death *found = NULL;
 
 	vec_each(&c->f->deaths, d)
-		if (is_named(d->name, timeouts) && d->exit_code == STATUS_TIMEOUT &&
-		    (d == c->command || (c->command && is_passed_on(d, c->command)) ||
-		     (c->origin && d->id.pid == c->origin->ppid) || d == c->origin))
+		if (verdict_is_named(d->name, verdict_timeouts) && d->exit_code == STATUS_TIMEOUT &&
+		    (d == c->origin.command ||
+		     (c->origin.command && verdict_is_passed_on(d, c->origin.command)) ||
+		     (c->origin.first && d->id.pid == c->origin.first->ppid) ||
+		     d == c->origin.first))
 			found = d;
 	if (!found)
 		return false;
 	v->code = VERDICT_TIMEOUT_COMMAND;
-	v->confidence = found == c->command || (c->command && is_passed_on(found, c->command))
+	v->confidence = found == c->origin.command ||
+	                                (c->origin.command &&
+	                                 verdict_is_passed_on(found, c->origin.command))
 	                        ? CONFIDENCE_HIGH
 	                        : CONFIDENCE_MEDIUM;
 	blame(v, found);
@@ -419,7 +315,7 @@ static bool is_sent(const struct context *c, struct verdict *v)
 {
 	static const char *const memory_daemons[] = { "systemd-oomd", "earlyoom", "nohang", "oomd",
 		                                      NULL };
-	const struct verdict_death *d = c->origin;
+	const struct verdict_death *d = c->origin.first;
 	bool is_handled, is_terminal;
 	const struct verdict_sign *s = find_reason(c, &is_handled);
 
@@ -428,11 +324,11 @@ static bool is_sent(const struct context *c, struct verdict *v)
 	is_terminal = s->sender_pid == 0 && (s->signal == SIGINT || s->signal == SIGQUIT);
 	if (s->sender_pid == 0 && !is_terminal && s->signal != SIGHUP)
 		return false;
-	v->code = is_terminal                           ? VERDICT_TERMINAL_INTERRUPT
-	          : s->sender_pid == 0                  ? VERDICT_TERMINAL_HANGUP
-	          : is_named(s->sender, timeouts)       ? VERDICT_TIMEOUT_COMMAND
-	          : is_named(s->sender, memory_daemons) ? VERDICT_OOM_DAEMON
-	                                                : VERDICT_KILLED_BY_PROCESS;
+	v->code = is_terminal                                     ? VERDICT_TERMINAL_INTERRUPT
+	          : s->sender_pid == 0                            ? VERDICT_TERMINAL_HANGUP
+	          : verdict_is_named(s->sender, verdict_timeouts) ? VERDICT_TIMEOUT_COMMAND
+	          : verdict_is_named(s->sender, memory_daemons)   ? VERDICT_OOM_DAEMON
+	                                                          : VERDICT_KILLED_BY_PROCESS;
 	v->confidence = confidence_of(
 		c, !is_handled || d->exit_code == SHELL_SIGNALLED + s->signal || is_terminal);
 	blame(v, d);
@@ -465,8 +361,9 @@ static bool is_fault(const struct context *c, struct verdict *v)
 		{ SIGXCPU, VERDICT_RLIMIT_CPU, true },
 		{ SIGXFSZ, VERDICT_RLIMIT_FSIZE, true },
 	};
-	const struct verdict_death *d = c->origin;
-	const struct verdict_sign *s = d && d->signal ? find_signal(c->f, d->id, d->signal) : NULL;
+	const struct verdict_death *d = c->origin.first;
+	const struct verdict_sign *s = d && d->signal ? verdict_find_signal(c->f, d->id, d->signal)
+	                                              : NULL;
 	bool is_sure = s && s->has_sender && strcmp(s->name, EVENT_FOR_PROTECTED) != 0;
 
 	if (!d || !d->signal)
@@ -508,12 +405,12 @@ static bool is_allocation(const char *call)
 {
 	static const char *const calls[] = { "mmap", "mremap", "brk", NULL };
 
-	return is_named(call, calls);
+	return verdict_is_named(call, calls);
 }
 
 static bool counts_as(const struct context *c, const struct verdict_error *e)
 {
-	if (e->id.pid && c->origin && !proc_id_eq(e->id, c->origin->id))
+	if (e->id.pid && c->origin.first && !proc_id_eq(e->id, c->origin.first->id))
 		return false;
 	return strcmp(e->error, "ENOMEM") != 0 || is_allocation(e->call);
 }
@@ -544,7 +441,7 @@ static bool is_failed_call(const struct context *c, struct verdict *v)
 	if (v->code == VERDICT_DISK_FULL && find_disk(c->f, EVENT_DISK_INODES))
 		v->code = VERDICT_INODES_FULL;
 	v->confidence = confidence_of_error(c->job, found->error);
-	blame(v, c->origin);
+	blame(v, c->origin.first);
 	e = verdict_add(v, EVIDENCE_CALL_FAILED);
 	e->at_ns = found->at_ns;
 	e->process = found->id;
@@ -581,7 +478,7 @@ static bool is_disk(const struct context *c, struct verdict *v)
 			continue;
 		v->code = kinds[i].code;
 		v->confidence = CONFIDENCE_MEDIUM;
-		blame(v, c->origin);
+		blame(v, c->origin.first);
 		e = add_text(v, kinds[i].evidence, s->at_ns, s->text);
 		e->value = (uint64_t)MAX(s->count, (int64_t)0);
 		e->unit = kinds[i].unit;
@@ -599,7 +496,7 @@ static bool is_out_of_tasks(const struct context *c, struct verdict *v)
 		return false;
 	v->code = VERDICT_PIDS_EXHAUSTED;
 	v->confidence = CONFIDENCE_MEDIUM;
-	blame(v, c->origin);
+	blame(v, c->origin.first);
 	add_limit(v, 0, "--pids",
 	          c->job->limit[hit >> JOB_LIMIT_PIDS & 1 ? JOB_LIMIT_PIDS : JOB_LIMIT_USER_PIDS],
 	          UNIT_COUNT);
@@ -613,15 +510,54 @@ static bool is_out_of_files(const struct context *c, struct verdict *v)
 		return false;
 	v->code = VERDICT_FDS_EXHAUSTED;
 	v->confidence = CONFIDENCE_MEDIUM;
-	blame(v, c->origin);
+	blame(v, c->origin.first);
 	add_text(v, EVIDENCE_ANOMALY, c->f->fd_anomaly_ns, c->f->fd_anomaly);
+	add_ends(c, v);
+	return true;
+}
+
+/* The driver names no process: that the job failed at the same time makes it likely. */
+static bool is_gpu_fault(const struct context *c, struct verdict *v)
+{
+	const struct verdict_sign *found = NULL;
+
+	vec_each(&c->f->signs, s)
+		if (s->kind == EVENT_GPU && strcmp(s->name, "xid") == 0 &&
+		    s->at_ns + GPU_FAULT_WITHIN_NS >= c->job->ended_ns)
+			found = s;
+	if (!found)
+		return false;
+	v->code = VERDICT_GPU_FAULT;
+	v->confidence = CONFIDENCE_MEDIUM;
+	blame(v, c->origin.first);
+	add_text(v, EVIDENCE_GPU, found->at_ns, found->text);
+	add_ends(c, v);
+	return true;
+}
+
+static bool is_out_of_gpu_memory(const struct context *c, struct verdict *v)
+{
+	struct figure used = c->job->figures[JOB_FIGURE_PEAK_GPU_DEVICE],
+		      whole = c->job->figures[JOB_FIGURE_GPU_DEVICE];
+	struct evidence *e;
+
+	if (!figure_is_known(used) || !figure_is_known(whole) || !whole.value ||
+	    used.value < whole.value / 100 * GPU_FULL_PERCENT)
+		return false;
+	v->code = VERDICT_GPU_OOM;
+	v->confidence = CONFIDENCE_MEDIUM;
+	blame(v, c->origin.first);
+	e = verdict_add(v, EVIDENCE_GPU_MEMORY);
+	e->value = used.value;
+	e->of = whole.value;
+	e->unit = UNIT_BYTES;
 	add_ends(c, v);
 	return true;
 }
 
 static bool is_status(const struct context *c, struct verdict *v)
 {
-	const struct verdict_death *d = c->origin;
+	const struct verdict_death *d = c->origin.first;
 
 	if (!c->job->has_exit_code || !c->job->exit_code || (d && d->signal))
 		return false;
@@ -636,7 +572,7 @@ static bool is_unknown(const struct context *c, struct verdict *v)
 {
 	v->code = VERDICT_UNKNOWN;
 	v->confidence = CONFIDENCE_LOW;
-	blame(v, c->origin);
+	blame(v, c->origin.first);
 	add_ends(c, v);
 	add_memory(c->job, v);
 	return true;
@@ -645,9 +581,22 @@ static bool is_unknown(const struct context *c, struct verdict *v)
 /* The first that holds. What is proven comes before what is likely, and what a limit or another process did before
  * what the program did. */
 static bool (*const rules[])(const struct context *c, struct verdict *v) = {
-	is_lost,         is_ok,        is_oom,    is_time_limit,  is_timeout_within,
-	is_sent,         is_unstarted, is_fault,  is_failed_call, is_out_of_tasks,
-	is_out_of_files, is_disk,      is_status, is_unknown,
+	is_lost,
+	is_ok,
+	is_oom,
+	is_time_limit,
+	is_timeout_within,
+	is_sent,
+	is_unstarted,
+	is_gpu_fault,
+	is_fault,
+	is_failed_call,
+	is_out_of_tasks,
+	is_out_of_files,
+	is_disk,
+	is_out_of_gpu_memory,
+	is_status,
+	is_unknown,
 };
 
 void verdict_judge(const struct job *job, const struct verdict_facts *f, struct verdict *ret)
@@ -656,7 +605,7 @@ void verdict_judge(const struct job *job, const struct verdict_facts *f, struct 
 		             .job = job,
 		             .command_id = job->root.pid ? job->root : f->first };
 
-	find_origin(&c);
+	verdict_find_origin(f, c.command_id, &c.origin);
 	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
 		*ret = (struct verdict){ 0 };
 		if (rules[i](&c, ret))

@@ -75,6 +75,7 @@
 	X(BOOT, "boot id")                /* the machine was started anew since */                              \
 	X(RECORDER, "recorder")           /* it holds no lock any more, and recorded no end */                  \
 	X(GPU, "gpu")                     /* text: what the driver reported */                                  \
+	X(GPU_MEMORY, "samples")          /* value of `of` bytes were in use on the GPUs that it used */        \
 	X(IDLE, "counters")               /* value: ns of CPU time in the last `of` ns */                       \
 	X(BLOCKED, "process state")       /* process; text: what it waits for */
 /* clang-format on */

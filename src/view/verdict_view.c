@@ -101,6 +101,10 @@ static struct evidence_words evidence_words(const struct evidence *e)
 		TEXT("memory available on the machine");
 		VALUE("%s", format_bytes_of(e->value, e->of).at);
 		break;
+	case EVIDENCE_GPU_MEMORY:
+		TEXT("memory in use on its GPUs, at most");
+		VALUE("%s", format_bytes_of(e->value, e->of).at);
+		break;
 	case EVIDENCE_SENDER:
 		TEXT("%s to %s", signal_name(e->signal).at, process_words(e).at);
 		VALUE("%s", sender_words(e).at);

@@ -194,6 +194,28 @@ static void test_verdict__ignores_everyday_errors_and_those_of_others(void **sta
 	assert_verdict(&job, &f, VERDICT_EXIT_NONZERO, CONFIDENCE_HIGH, 10);
 }
 
+static void test_verdict__blames_a_gpu_that_failed_or_was_full_at_the_end(void **state)
+{
+	const struct event_record xid = { .kind = EVENT_GPU,
+		                          .name = "xid",
+		                          .details = "GPU 0: XID 79",
+		                          .wall_ns = AT(9) };
+	struct event_record old = xid;
+	struct job job = failed_job(1, 0);
+	struct verdict_facts f = { 0 }, g = { 0 };
+
+	(void)state;
+	add_process(&f, 10, 1, "python3", 1, 0, 10);
+	verdict_facts_add_event(&f, &xid);
+	assert_verdict(&job, &f, VERDICT_GPU_FAULT, CONFIDENCE_MEDIUM, 10);
+	old.wall_ns = AT(-60);
+	add_process(&g, 10, 1, "python3", 1, 0, 10);
+	verdict_facts_add_event(&g, &old);
+	job.figures[JOB_FIGURE_PEAK_GPU_DEVICE] = (struct figure){ 24000, QUALITY_SAMPLED };
+	job.figures[JOB_FIGURE_GPU_DEVICE] = (struct figure){ 24100, QUALITY_SAMPLED };
+	assert_verdict(&job, &g, VERDICT_GPU_OOM, CONFIDENCE_MEDIUM, 10);
+}
+
 static void test_verdict__is_unknown_without_evidence(void **state)
 {
 	const struct job job = failed_job(0, SIGKILL);
@@ -245,6 +267,7 @@ int main(void)
 		cmocka_unit_test(
 			test_verdict__takes_calls_that_failed_as_proof_and_state_as_a_hint),
 		cmocka_unit_test(test_verdict__ignores_everyday_errors_and_those_of_others),
+		cmocka_unit_test(test_verdict__blames_a_gpu_that_failed_or_was_full_at_the_end),
 		cmocka_unit_test(test_verdict__is_unknown_without_evidence),
 		cmocka_unit_test(test_verdict__knows_a_machine_that_went_down_by_its_boot),
 		cmocka_unit_test(test_verdict__holds_its_ceilings_for_any_number_of_records),

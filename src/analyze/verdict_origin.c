@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyze/verdict_origin.h"
+
+#include <string.h>
+
+#include "model/own_program.h"
+
+/* A child that failed explains the failure of its parent within this time: of a signal, or of another status. */
+#define SIGNAL_EXPLAINS_NS (10 * NS_PER_S)
+#define STATUS_EXPLAINS_NS NS_PER_S
+#define ORDER_SLACK_NS (50 * NS_PER_MS) /* ends are reported by different CPUs */
+#define DEPTH_MAX 32
+
+const struct verdict_sign *verdict_find_signal(const struct verdict_facts *f, struct proc_id id,
+                                               int signal)
+{
+	const struct verdict_sign *found = NULL;
+
+	vec_each(&f->signs, s)
+		if ((s->kind == EVENT_SIGNAL || s->kind == EVENT_KILL) && s->signal == signal &&
+		    proc_id_eq(s->id, id) &&
+		    /* a handler ends by sending the signal to itself: what others sent counts */
+		    !(found && s->sender_pid == id.pid))
+			found = s;
+	return found;
+}
+
+static bool is_member(const struct verdict_facts *f, pid_t pid)
+{
+	uint64_t known;
+
+	return pid > 0 && map_get(&f->members, (uint64_t)pid, &known);
+}
+
+bool verdict_is_named(const char *name, const char *const *list)
+{
+	for (; *list; list++)
+		if (strcmp(name, *list) == 0)
+			return true;
+	return false;
+}
+
+const char *const verdict_timeouts[] = { "timeout", "gtimeout", NULL };
+
+/* When one part of a job fails, the others are often ended by the job itself. */
+static bool was_ended_by_job(const struct verdict_facts *f, const struct verdict_death *d)
+{
+	const struct verdict_sign *s = d->signal ? verdict_find_signal(f, d->id, d->signal) : NULL;
+
+	return s && s->sender_pid != d->id.pid && is_member(f, s->sender_pid) &&
+	       !verdict_is_named(s->sender, verdict_timeouts);
+}
+
+bool verdict_is_passed_on(const struct verdict_death *child, const struct verdict_death *parent)
+{
+	if (child->signal)
+		return parent->signal == child->signal ||
+		       (parent->has_exit_code &&
+		        parent->exit_code == SHELL_SIGNALLED + child->signal);
+	return parent->has_exit_code && parent->exit_code == child->exit_code;
+}
+
+/* Whether the child's end may be why its parent failed. */
+static bool explains(const struct verdict_facts *f, const struct verdict_death *child,
+                     const struct verdict_death *parent)
+{
+	uint64_t before = parent->ended_ns - MIN(parent->ended_ns, child->ended_ns);
+
+	if (child->ppid != parent->id.pid || child == parent || !child->ended_ns ||
+	    child->ended_ns > parent->ended_ns + ORDER_SLACK_NS)
+		return false;
+	if (parent->signal) /* only our own programs die as their command did */
+		return own_program_is_one(parent->name) && verdict_is_passed_on(child, parent);
+	if (was_ended_by_job(f, child))
+		return false;
+	if (verdict_is_passed_on(child, parent))
+		return before <= SIGNAL_EXPLAINS_NS;
+	return child->signal ? before <= SIGNAL_EXPLAINS_NS
+	                     : before <= STATUS_EXPLAINS_NS && parent->exit_code <= 2;
+}
+
+/* Of several, one whose status was passed on, else the last. */
+static const struct verdict_death *find_child(const struct verdict_facts *f,
+                                              const struct verdict_death *parent)
+{
+	const struct verdict_death *found = NULL;
+
+	vec_each(&f->deaths, d) {
+		if (!explains(f, d, parent))
+			continue;
+		if (!found ||
+		    verdict_is_passed_on(d, parent) > verdict_is_passed_on(found, parent) ||
+		    (verdict_is_passed_on(d, parent) == verdict_is_passed_on(found, parent) &&
+		     d->ended_ns >= found->ended_ns))
+			found = d;
+	}
+	return found;
+}
+
+void verdict_find_origin(const struct verdict_facts *f, struct proc_id command,
+                         struct verdict_origin *ret)
+{
+	*ret = (struct verdict_origin){ 0 };
+	vec_each(&f->deaths, d)
+		if (proc_id_eq(d->id, command))
+			ret->command = d;
+	ret->first = ret->command;
+	for (int depth = 0; ret->first && depth < DEPTH_MAX; depth++) {
+		const struct verdict_death *child = find_child(f, ret->first);
+
+		if (!child)
+			break;
+		ret->is_inferred |= !verdict_is_passed_on(child, ret->first);
+		ret->first = child;
+	}
+}
