@@ -201,13 +201,28 @@ static bool parse_took(enum run_file_kind kind, struct scan s, uint64_t *ret)
 	return parse_scaled(s, 1e9, ret);
 }
 
+/* sacct's CPU time: "1-02:03:04", "02:03.456" */
+static bool parse_sacct_cpu(struct scan s, uint64_t *ret)
+{
+	struct scan fraction = s, whole;
+	uint64_t ms = 0;
+
+	if (!scan_until(&fraction, '.', &whole))
+		return clock_parse_duration(s, ret);
+	if (scan_left(&fraction) != 3 || !scan_u64(&fraction, &ms) || !scan_at_end(&fraction) ||
+	    !clock_parse_duration(whole, ret))
+		return false;
+	*ret += ms * NS_PER_MS;
+	return true;
+}
+
 /* Of Nextflow a share of one CPU: "98.5%" */
 static bool parse_cpu(enum run_file_kind kind, struct scan s, uint64_t took_ns, uint64_t *ret)
 {
 	if (kind == RUN_FILE_CSV)
 		return parse_scaled(s, 1e9, ret);
 	if (kind == RUN_FILE_SACCT)
-		return clock_parse_duration(s, ret);
+		return parse_sacct_cpu(s, ret);
 	if (s.p < s.end && s.end[-1] == '%')
 		s.end--;
 	return parse_scaled(s, (double)took_ns / 100, ret);
@@ -334,43 +349,68 @@ static int parse_peak(const struct run_file_columns *c, const struct csv_row *ro
 	return run->peak_bytes > 0;
 }
 
+static bool parse_number(const struct run_file_columns *c, const struct csv_row *row,
+                         enum run_number number, struct scan text, struct past_run *run)
+{
+	struct scan cpus_text;
+	uint64_t cpus = 0;
+
+	switch (number) {
+	case RUN_CPU:
+		return parse_cpu(c->kind, text, run->took_ns, &run->cpu_ns);
+	case RUN_INPUT:
+		return parse_scaled(text, 1, &run->input_bytes);
+	case RUN_REQUESTED:
+		if (c->kind == RUN_FILE_CSV)
+			return parse_scaled(text, 1 << 20, &run->requested_bytes);
+		if (get_field(c, row, RUN_COLUMN_CPUS, &cpus_text))
+			(void)scan_u64(&cpus_text, &cpus);
+		return parse_requested(text, cpus, &run->requested_bytes);
+	case RUN_EXIT_CODE:
+		return parse_exit_code(text, &run->exit_code);
+	case RUN_NUMBERS:
+		break;
+	}
+	return false;
+}
+
+/* Other tools write '?' and the like where they know nothing: absent. In a CSV file that is an error. */
 static int parse_numbers(const struct run_file_columns *c, const struct csv_row *row,
                          struct past_run *run, struct err *err)
 {
+	static const enum run_column columns[RUN_NUMBERS] = {
+		[RUN_CPU] = RUN_COLUMN_CPU,
+		[RUN_INPUT] = RUN_COLUMN_INPUT,
+		[RUN_REQUESTED] = RUN_COLUMN_REQUESTED,
+		[RUN_EXIT_CODE] = RUN_COLUMN_EXIT_CODE,
+	};
 	struct scan text;
-	uint64_t sheet, cpus = 0;
 
-	if (get_field(c, row, RUN_COLUMN_SHEET, &text)) {
-		struct scan at = text;
+	for (enum run_number i = 0; i < RUN_NUMBERS; i++) {
+		if (!get_field(c, row, columns[i], &text))
+			continue;
+		if (parse_number(c, row, i, text, run))
+			run->has |= 1u << i;
+		else if (c->kind == RUN_FILE_CSV)
+			return refuse(err, c, columns[i], text);
+	}
+	if (!run->requested_bytes) /* sacct's 0 is no request */
+		run->has &= ~(1u << RUN_REQUESTED);
+	return 0;
+}
 
-		if (!scan_u64(&at, &sheet) || !scan_at_end(&at) || sheet > UINT32_MAX)
-			return refuse(err, c, RUN_COLUMN_SHEET, text);
-		run->sheet = (uint32_t)sheet;
-	}
-	if (get_field(c, row, RUN_COLUMN_CPU, &text)) {
-		if (!parse_cpu(c->kind, text, run->took_ns, &run->cpu_ns))
-			return refuse(err, c, RUN_COLUMN_CPU, text);
-		run->has |= 1u << RUN_CPU;
-	}
-	if (get_field(c, row, RUN_COLUMN_INPUT, &text)) {
-		if (!parse_scaled(text, 1, &run->input_bytes))
-			return refuse(err, c, RUN_COLUMN_INPUT, text);
-		run->has |= 1u << RUN_INPUT;
-	}
-	if (get_field(c, row, RUN_COLUMN_CPUS, &text))
-		(void)scan_u64(&text, &cpus);
-	if (get_field(c, row, RUN_COLUMN_REQUESTED, &text)) {
-		if (!(c->kind == RUN_FILE_CSV ? parse_scaled(text, 1 << 20, &run->requested_bytes)
-		                              : parse_requested(text, cpus, &run->requested_bytes)))
-			return refuse(err, c, RUN_COLUMN_REQUESTED, text);
-		if (run->requested_bytes)
-			run->has |= 1u << RUN_REQUESTED;
-	}
-	if (get_field(c, row, RUN_COLUMN_EXIT_CODE, &text)) {
-		if (!parse_exit_code(text, &run->exit_code))
-			return refuse(err, c, RUN_COLUMN_EXIT_CODE, text);
-		run->has |= 1u << RUN_EXIT_CODE;
-	}
+static int parse_sheet(const struct run_file_columns *c, const struct csv_row *row,
+                       struct past_run *run, struct err *err)
+{
+	struct scan text, at;
+	uint64_t sheet;
+
+	if (!get_field(c, row, RUN_COLUMN_SHEET, &text))
+		return 0;
+	at = text;
+	if (!scan_u64(&at, &sheet) || !scan_at_end(&at) || sheet > UINT32_MAX)
+		return refuse(err, c, RUN_COLUMN_SHEET, text);
+	run->sheet = (uint32_t)sheet;
 	return 0;
 }
 
@@ -396,7 +436,7 @@ static int parse_rest(const struct run_file_columns *c, const struct csv_row *ro
                       struct past_run *run, struct err *err)
 {
 	if (parse_texts(c, row, run, err) < 0 || parse_type(c, row, run, err) < 0 ||
-	    parse_times(c, row, run, err) < 0)
+	    parse_times(c, row, run, err) < 0 || parse_sheet(c, row, run, err) < 0)
 		return -err->code;
 	return parse_numbers(c, row, run, err);
 }

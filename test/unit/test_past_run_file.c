@@ -128,7 +128,7 @@ static void test_run_file__joins_the_steps_of_a_slurm_job(void **state)
 
 	begin(&r, "JobID|JobName|Start|Elapsed|MaxRSS|ReqMem|State|ExitCode|TotalCPU");
 	assert_int_equal(
-		add(&r, "7|align|2026-01-01T00:00:00|1-02:00:00||4G|OUT_OF_MEMORY|0:125|01:02:03",
+		add(&r, "7|align|2026-01-01T00:00:00|1-02:00:00||4G|OUT_OF_MEMORY|0:125|01:02.250",
 	            &run, &err),
 		0);
 	assert_int_equal(
@@ -148,9 +148,25 @@ static void test_run_file__joins_the_steps_of_a_slurm_job(void **state)
 	assert_int_equal(run.basis, RUN_BASIS_PROCESS);
 	assert_int_equal(run.took_ns, 26 * 3600 * NS_PER_S);
 	assert_int_equal(run.requested_bytes, 4096 * MIB);
+	assert_int_equal(run.cpu_ns, UINT64_C(62250000000));
 	assert_string_equal(run.outcome, "oom_own_limit");
 	assert_int_equal(add(&r, NULL, &run, &err), -EBADMSG);
 	assert_string_equal(err.msg, "it is still running");
+}
+
+static void test_run_file__leaves_absent_what_sacct_does_not_know(void **state)
+{
+	struct run_file_reader r;
+	struct past_run run;
+	struct err err;
+
+	begin(&r, "JobID|JobName|Start|Elapsed|MaxRSS|ReqMem|State|ExitCode|TotalCPU");
+	assert_int_equal(
+		add(&r, "9|a|2026-01-02T00:00:00|00:10:00|2M|?|COMPLETED|0:0|INVALID", &run, &err),
+		0);
+	assert_int_equal(add(&r, NULL, &run, &err), 1);
+	assert_false(past_run_has(&run, RUN_CPU) || past_run_has(&run, RUN_REQUESTED));
+	assert_true(past_run_has(&run, RUN_EXIT_CODE));
 }
 
 static void test_run_file__reads_a_nextflow_trace(void **state)
@@ -189,4 +205,5 @@ RUN_TESTS(TEST(test_run_file__reads_a_row_of_csv),
           TEST(test_run_file__rejects_rows_with_a_reason),
           TEST(test_run_file__names_the_column_that_is_missing),
           TEST(test_run_file__joins_the_steps_of_a_slurm_job),
+          TEST(test_run_file__leaves_absent_what_sacct_does_not_know),
           TEST(test_run_file__reads_a_nextflow_trace))
