@@ -19,8 +19,8 @@ static const double margins[PEAK_MARGINS] = { 0.2,  0.3,  0.4,  0.5,  0.6,  0.7,
 #define TIME_WEIGHT                                                                                \
 	0.75 /* the power of its time by which a run counts: long ones count, but do not decide alone */
 #define SMOOTHING_REACH 2     /* margins to either side that support one */
-#define FAILURE_TARGET 0.0065 /* of attempts, for PEAK_LOW_FAILURE */
-#define FAILURE_PRICE 2.0     /* times the mean byte seconds of a run, at the target */
+#define FAILURE_TARGET 0.0055 /* of attempts, for PEAK_LOW_FAILURE */
+#define FAILURE_PRICE 2.5     /* times the mean byte seconds of a run, at the target */
 #define FAILURE_GAIN_MAX 6.0  /* the logarithm by which the price moves */
 #define BOUND_LEVEL 0.95
 #define BOUND_GAIN 0.8         /* per miss, of one type */
