@@ -11,6 +11,7 @@ import platform
 import subprocess
 import sys
 
+import correlation
 import daemon
 import launch
 import learning
@@ -30,7 +31,8 @@ def ticks(build, table):
 	tick.store(build, table)
 
 
-MACHINE = {"scan": scans, "tick": ticks, "daemon": daemon.against_numbers, "learning": learning.against_baselines}  # parts other than launch; most look at the whole machine
+MACHINE = {"scan": scans, "tick": ticks, "daemon": daemon.against_numbers, "learning": learning.against_baselines,
+           "correlation": correlation.against_targets}  # parts other than launch; most look at the whole machine
 
 
 def arguments():
