@@ -19,7 +19,7 @@
 	GROUP("run and record", X(run) X(record))                                                  \
 	GROUP("look back",      X(ls) X(report) X(why) X(events) X(diff) X(export) X(summary) X(sql)      \
 	                        X(rm))                                                     \
-	GROUP("learn",          X(estimate) X(import) X(backtest))                                 \
+	GROUP("learn",          X(insights) X(estimate) X(import) X(backtest))                     \
 	GROUP("live",           X(snapshot) X(status) X(pressure) X(syscalls) X(trace))            \
 	GROUP("inside a job",   X(sheet) X(mark) X(phase))                                         \
 	GROUP("the machine",    X(daemon) X(doctor))

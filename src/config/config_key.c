@@ -69,8 +69,8 @@ const struct config_key config_keys[] = {
 	{ "correlation", "interval_minutes", CONFIG_TIME, MINUTE, AT(correlation.interval_ns), "30",
 	  "5", "7d", false, "time between two searches for patterns", .is_unused = true },
 	{ "correlation", "min_sample_size", CONFIG_COUNT, 0, AT(correlation.min_sample_size), "5",
-	  "2", "1000000", false, "finished jobs needed before patterns are searched for",
-	  .is_unused = true },
+	  "2", "1000000", false,
+	  "finished jobs of a type that are needed before patterns are searched for" },
 
 	{ "limits", "max_memory_mb", CONFIG_BYTES, MEBI, AT(limits.max_memory_bytes), "auto", "1",
 	  "1048576G", false,

@@ -202,6 +202,8 @@ static int put_filter(const struct history *r, const struct job_filter *f, struc
 		buf_puts(sql, " AND j.started >= ?3");
 	if (f->until_ns)
 		buf_puts(sql, " AND j.started <= ?4");
+	if (f->ended_since_ns)
+		buf_puts(sql, " AND j.ended >= ?8");
 	if (f->tag_key) /* a commit by its first digits, too, as it is shown */
 		buf_puts(sql, " AND EXISTS (SELECT 1 FROM json_each(iif(json_valid(j.tags), j.tags,"
 		              " '{}')) t WHERE t.key = ?5 AND (?6 IS NULL OR t.value = ?6"
@@ -238,7 +240,8 @@ static int query_jobs(struct history *r, const struct job_filter *filter, struct
 	                                   bind_real(db_time(filter->since_ns)),
 	                                   bind_real(db_time(filter->until_ns)),
 	                                   bind_str(filter->tag_key), bind_str(filter->tag_value),
-	                                   bind_str(filter->part)),
+	                                   bind_str(filter->part),
+	                                   bind_real(db_time(filter->ended_since_ns))),
 	                             ret, err);
 }
 

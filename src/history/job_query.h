@@ -17,6 +17,7 @@ struct job_filter {
 	const char *part;            /* of the id or of the type */
 	bool outermost;              /* no other job in this store started it */
 	uint64_t since_ns, until_ns; /* of the start, wall clock */
+	uint64_t ended_since_ns;     /* … of the end: those that run have none */
 	bool of_one_user;
 	uint32_t uid; /* … this one */
 };
@@ -78,6 +79,16 @@ int history_follow_job(struct history *r, struct job_key key, struct history_cur
 typedef int (*reader_sum_fn)(void *self, const struct job_sum_record *s);
 int history_job_sums(struct history *r, struct job_key key, size_t limit, reader_sum_fn fn,
                      void *self, struct err *err) must_check;
+
+/* What was observed of a job beside its own figures. */
+struct job_context {
+	unsigned anomalies; /* bits 1 << ANOMALY_… of the job's own */
+	double load; /* average of the machine over a minute when it started; NAN: not known */
+	char call[SYSCALL_NAME_MAX]; /* the system call that took the most time; "": not counted */
+	double call_ratio;           /* its share of the time in system calls */
+};
+int history_job_context(struct history *r, struct job_key key, struct job_context *ret,
+                        struct err *err) must_check;
 
 typedef int (*reader_anomaly_fn)(void *self, const struct anomaly_record *a);
 /* Of the job's processes, and those of the machine meanwhile, in the order of their beginning. */

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-VERBS = ["run", "sheet", "mark", "phase", "ls", "report", "why", "events", "diff", "export", "summary", "syscalls", "trace", "rm", "daemon", "status", "pressure", "snapshot", "record",
+VERBS = ["run", "sheet", "mark", "phase", "ls", "report", "why", "events", "diff", "insights", "export", "summary", "syscalls", "trace", "rm", "daemon", "status", "pressure", "snapshot", "record",
 	 "sql", "doctor", "backtest", "estimate", "import"]
 
 
