@@ -17,11 +17,15 @@ static void read_number(sqlite3_stmt *stmt, int column, uint64_t unit, enum run_
 	run->has |= 1u << number;
 }
 
+static void read_text(sqlite3_stmt *stmt, int column, char *to, size_t size)
+{
+	const char *text = (const char *)sqlite3_column_text(stmt, column);
+
+	snprintf(to, size, "%s", text ? text : "");
+}
+
 static void read_run(sqlite3_stmt *stmt, struct past_run *ret)
 {
-	const char *type = (const char *)sqlite3_column_text(stmt, 0);
-	const char *outcome = (const char *)sqlite3_column_text(stmt, 9);
-
 	*ret = (struct past_run){
 		.started_ns = db_time_ns(sqlite3_column_double(stmt, 1)),
 		.took_ns = (uint64_t)sqlite3_column_int64(stmt, 2) * 1000,
@@ -29,8 +33,11 @@ static void read_run(sqlite3_stmt *stmt, struct past_run *ret)
 		.peak_bytes = (uint64_t)sqlite3_column_int64(stmt, 4),
 		.sheet = (uint32_t)sqlite3_column_int64(stmt, 5),
 	};
-	snprintf(ret->type, sizeof ret->type, "%s", type ? type : "");
-	snprintf(ret->outcome, sizeof ret->outcome, "%s", outcome ? outcome : "");
+	read_text(stmt, 0, ret->type, sizeof ret->type);
+	read_text(stmt, 10, ret->tags, sizeof ret->tags);
+	read_text(stmt, 12, ret->id, sizeof ret->id);
+	ret->uid = (uint32_t)sqlite3_column_int64(stmt, 11);
+	read_text(stmt, 9, ret->outcome, sizeof ret->outcome);
 	read_number(stmt, 6, 1000, RUN_CPU, ret, &ret->cpu_ns);
 	read_number(stmt, 7, 1, RUN_INPUT, ret, &ret->input_bytes);
 	read_number(stmt, 8, 1, RUN_REQUESTED, ret, &ret->requested_bytes);
@@ -48,7 +55,7 @@ int history_imported_runs(struct history *r, size_t limit, reader_run_fn fn, voi
 	result = db_query(
 		r->db,
 		"SELECT type, started, took_us, basis, peak_bytes, sheet, cpu_us, input_bytes,"
-		" requested_bytes, outcome FROM imported_run ORDER BY started DESC, key",
+		" requested_bytes, outcome, tags, uid, job_id FROM imported_run ORDER BY started DESC, key",
 		NULL, 0, &stmt, err);
 	while (result >= 0 && (result = history_next_row(stmt, limit, &n, err)) > 0) {
 		struct past_run run;

@@ -31,6 +31,7 @@ struct past_run {
 	int32_t exit_code;
 	char outcome[RUN_OUTCOME_MAX]; /* "ok", "failed" or the code of a cause; "": not known */
 	char tags[RUN_TAGS_MAX];
+	uint32_t uid; /* of one that was imported: by which user */
 };
 
 bool past_run_has(const struct past_run *run, enum run_number number);

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "history/past_run_query.h"
 
 #define SEED 1 /* the same jobs give the same answer */
 
@@ -45,13 +46,36 @@ static int add_job(void *self, const struct job *job)
 	return 0;
 }
 
+/* A sheet of a job is a type of its own. */
+static int add_run(void *self, const struct past_run *run)
+{
+	struct insights *in = self;
+	struct property_table *to;
+	char type[JOB_ID_MAX];
+
+	if (!*run->outcome || run->started_ns + run->took_ns < in->since_ns)
+		return 0;
+	in->jobs++;
+	snprintf(type, sizeof type, "%s", run->type);
+	if (run->sheet)
+		snprintf(type, sizeof type, "%.100s sheet %u", run->type, (unsigned)run->sheet);
+	to = find_type(in, run->uid, type);
+	if (to)
+		property_table_add_run(to, run);
+	else
+		in->dropped++;
+	return 0;
+}
+
 static int add_contexts(struct history *r, struct property_table *t, struct err *err)
 {
 	vec_each(&t->rows, row) {
+		const struct job_key key = { t->uid, row->id };
 		struct job_context context;
-		int result = history_job_context(r, (struct job_key){ t->uid, row->id }, &context,
-		                                 err);
+		int result = row->is_imported ? 1 : history_job_context(r, key, &context, err);
 
+		if (result > 0)
+			continue;
 		if (result < 0)
 			return result;
 		property_row_add_context(row, &context);
@@ -232,6 +256,8 @@ int insights_gather(struct history *r, uint64_t since_ns, size_t min_jobs, struc
 	struct insights found = { .since_ns = since_ns, .min_jobs = min_jobs };
 	int result = r ? history_jobs(r, &filter, INSIGHTS_JOBS_MAX, add_job, &found, err) : 0;
 
+	if (r && result >= 0)
+		result = history_imported_runs(r, INSIGHTS_JOBS_MAX, add_run, &found, err);
 	for (size_t i = 0; result >= 0 && i < found.types.len; i++)
 		result = add_contexts(r, &found.types.at[i], err);
 	if (result < 0) {

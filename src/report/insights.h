@@ -30,7 +30,7 @@ struct insights {
 	struct map by_type;             /* hash of user and type → index */
 };
 
-/* Jobs that finished since then; a type needs min_jobs. Lost jobs are left out. */
+/* Jobs that finished since then, and imported runs; a type needs min_jobs. Lost jobs are left out. */
 int insights_gather(struct history *r, uint64_t since_ns, size_t min_jobs, struct insights *ret,
                     struct err *err) must_check;
 void insights_done(struct insights *i);

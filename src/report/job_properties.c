@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/mem.h"
 
 #define DOMINANT_RATIO 0.35 /* of the time in system calls */
@@ -57,6 +58,49 @@ void property_table_add_job(struct property_table *t, const struct job *job)
 	row->number[PROPERTY_SHEETS] = job->total_sheets;
 	if (*job->tags)
 		row->tags = xstrdup(job->tags);
+}
+
+/* Imported tags are text: "shard=3; fast" becomes {"shard":"3","fast":""}. */
+static char *tags_of_text(const char *text)
+{
+	struct buf out = { 0 };
+	struct json j = { .out = &out };
+
+	if (*text == '{')
+		return xstrdup(text);
+	json_begin_object(&j);
+	while (*(text += strspn(text, ",; "))) {
+		size_t len = strcspn(text, ",; ");
+		size_t key = MIN(strcspn(text, "="), len);
+		cleanup(freep) char *name = xstrndup(text, key);
+
+		json_key_text(&j, name);
+		json_strn(&j, text + MIN(key + 1, len), len - MIN(key + 1, len));
+		text += len;
+	}
+	json_end_object(&j);
+	return out.at;
+}
+
+void property_table_add_run(struct property_table *t, const struct past_run *run)
+{
+	struct property_row *row = add_row(t);
+
+	if (!row)
+		return;
+	memcpy(row->id, run->id, sizeof row->id);
+	row->is_imported = true;
+	row->failed = strcmp(run->outcome, "ok") != 0;
+	row->ended_ns = run->started_ns + run->took_ns;
+	row->number[run->basis == RUN_BASIS_JOB ? PROPERTY_MEMORY : PROPERTY_LARGEST] =
+		(double)run->peak_bytes;
+	row->number[PROPERTY_DURATION] = (double)run->took_ns;
+	if (past_run_has(run, RUN_CPU))
+		row->number[PROPERTY_CPU] = (double)run->cpu_ns;
+	if (past_run_has(run, RUN_INPUT))
+		row->number[PROPERTY_INPUT] = (double)run->input_bytes;
+	if (*run->tags)
+		row->tags = tags_of_text(run->tags);
 }
 
 void property_row_add_context(struct property_row *row, const struct job_context *context)
@@ -117,8 +161,8 @@ static void each_name(const struct property_row *row, name_fn fn, void *self)
 	while (job_tags_next(&rest, &key, &value)) {
 		char name[PROPERTY_NAME_MAX];
 
-		snprintf(name, sizeof name, "%s=%s", key.at ? key.at : "",
-		         value.at ? value.at : "");
+		snprintf(name, sizeof name, "%s%s%s", key.len ? key.at : "", value.len ? "=" : "",
+		         value.len ? value.at : "");
 		fn(self, PROPERTY_TAG, name);
 	}
 	if (*row->call)

@@ -6,6 +6,7 @@
 #include "analyze/correlation.h"
 #include "base/map.h"
 #include "history/job_query.h"
+#include "model/past_run.h"
 
 /* X(id, key, unit); tags and system calls are yes or no, one property for each that occurs */
 /* clang-format off */
@@ -44,6 +45,7 @@ struct property {
 /* One job. */
 struct property_row {
 	char id[JOB_ID_MAX];
+	bool is_imported; /* nothing else of it is stored */
 	bool failed;
 	uint64_t ended_ns;
 	unsigned anomalies;               /* bits 1 << ANOMALY_… */
@@ -64,6 +66,8 @@ struct property_table {
 };
 
 void property_table_add_job(struct property_table *t, const struct job *job);
+/* Its outcome must be known. */
+void property_table_add_run(struct property_table *t, const struct past_run *run);
 /* The row's context, once it is known. */
 void property_row_add_context(struct property_row *row, const struct job_context *context);
 /* Fills properties, value and failed from the rows. */

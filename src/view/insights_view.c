@@ -141,6 +141,10 @@ static void put_basis(const struct insights *in, uint64_t now_ns, struct canvas 
 	              format_count(in->judged_types).at, format_count(in->types.len).at,
 	              plural(in->types.len), format_when(in->since_ns, now_ns).at);
 	canvas_newline(to);
+	if (!in->jobs) {
+		canvas_put(to, INK_QUIET, "  go further back with --since, e.g. --since 90d");
+		canvas_newline(to);
+	}
 	if (in->small_types) {
 		canvas_printf(
 			to, INK_QUIET,

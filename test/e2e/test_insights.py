@@ -2,6 +2,8 @@
 """What goes with failure: jobs with a tag fail, jobs without it do not, and insights finds that tag with the right numbers."""
 import json
 
+import pytest
+
 JOBS = 12  # of each kind
 
 
@@ -51,3 +53,31 @@ def test_nothing_found_reports_what_was_analysed_and_what_is_missing(proctor, tm
 	assert "nothing found" in text and "0 of 6 finished jobs of 0 of 1 type " in text and "fewer than 7 jobs" in text
 	assert insights(proctor, "--since", "now")["jobs"] == 0
 	assert proctor("insights", "--since", "tea time").returncode == 2
+
+
+def write_history(path, rate_above):
+	"""60 runs; memory from 0.5 to 2 GB, and fixed numbers that have nothing to do with it."""
+	rows = ["job_type,started_at,duration_seconds,peak_used_mb,outcome,tags"]
+	for i in range(60):
+		memory, chance = 500 + 1500 * (i * .6180339887 % 1), (i * 29 + 5) * .7548776662 % 1
+		failed = chance < (rate_above if memory > 1400 else .15)
+		rows.append("align,%d,%.1f,%.0f,%s,shard=%d" % (1700000000 + 600 * i, 60 + 100 * (i * 7 * .5698402910 % 1), memory,
+								 "failed" if failed else "ok", i % 4))
+	path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("rate_above", [.9, .15])
+def test_an_effect_that_was_planted_in_an_imported_history_is_found_and_noise_is_not(proctor, tmp_path, rate_above):
+	write_history(tmp_path / "runs.csv", rate_above)
+	assert proctor("import", tmp_path / "runs.csv").returncode == 0
+	assert insights(proctor)["jobs"] == 0  # they are older than 7 days
+	found = insights(proctor, "--since", "2020-01-01")
+	assert (found["jobs"], found["analysed_types"]) == (60, 1)
+	if rate_above == .15:
+		assert found["patterns"] == []
+		return
+	memory = found["patterns"][0]
+	assert (memory["type"], memory["job_type"], memory["support"]) == ("RESOURCE_CORRELATION", "align", 60)
+	assert memory["subject"] == "memory_used above" and 1200 < memory["from"] / 2**20 < 1600 and memory["to"] is None
+	assert memory["description"].startswith("jobs of type align that use more than 1.")
+	assert memory["q"] <= .01 and memory["effect"] > .4 and len(found["patterns"]) == 1
