@@ -48,12 +48,22 @@ static void add_end(struct verdict *v, enum evidence_kind kind, const struct ver
 	e->signal = d->signal;
 }
 
+static bool has_end_of(const struct verdict *v, const struct verdict_death *d)
+{
+	for (size_t i = 0; i < v->n_evidence; i++)
+		if (v->evidence[i].kind == EVIDENCE_PROCESS_END &&
+		    proc_id_eq(v->evidence[i].process, d->id))
+			return true;
+	return false;
+}
+
 static void add_ends(const struct context *c, struct verdict *v)
 {
 	const struct job *job = c->job;
 	struct evidence *e;
 
-	if (c->origin.first && c->origin.first != c->origin.command)
+	if (c->origin.first && c->origin.first != c->origin.command &&
+	    !has_end_of(v, c->origin.first))
 		add_end(v, EVIDENCE_PROCESS_END, c->origin.first);
 	e = verdict_add(v, EVIDENCE_COMMAND_END);
 	e->at_ns = job->ended_ns;
@@ -306,7 +316,8 @@ static bool is_timeout_within(const struct context *c, struct verdict *v)
 	                        ? CONFIDENCE_HIGH
 	                        : CONFIDENCE_MEDIUM;
 	blame(v, found);
-	add_end(v, EVIDENCE_PROCESS_END, found);
+	if (found != c->origin.command)
+		add_end(v, EVIDENCE_PROCESS_END, found);
 	add_ends(c, v);
 	return true;
 }

@@ -113,9 +113,9 @@ struct job {
 	job_handle handle; /* while it is watched: not stored */
 	char id[JOB_ID_MAX];
 	char type[JOB_ID_MAX];
-	bool type_is_given;        /* by --name, not derived from the command */
-	char parent[JOB_ID_MAX];   /* the job it was started in; "": none */
-	char command[COMMAND_MAX]; /* arguments joined by spaces, secrets removed */
+	bool type_is_given;            /* by --name, not derived from the command */
+	char parent[JOB_ID_MAX];       /* the job it was started in; "": none */
+	char command[COMMAND_MAX + 1]; /* arguments joined by spaces, secrets removed */
 	char cwd[JOB_CWD_MAX];
 	struct proc_id root; /* its first process, of one that was registered; pid 0: not known */
 	struct proc_id

@@ -178,6 +178,20 @@ static bool is_hidden(const struct job *job, const struct verdict *v)
 	       (v->code == VERDICT_TIMEOUT_COMMAND && !job->signal);
 }
 
+/* Of the process that failed first: what the command did not pass on, or at least its name. */
+static void put_end(const struct job *job, const struct evidence *end, struct buf *to)
+{
+	bool is_same = end->has_exit_code && job->has_exit_code && end->exit_code == job->exit_code;
+
+	if (!is_same)
+		buf_printf(to, ": %s %s", process_words(end).at,
+		           exit_words(end->has_exit_code, end->exit_code, end->signal,
+		                      end->core_dumped)
+		                   .at);
+	else if (*end->name)
+		buf_printf(to, " of %s", process_words(end).at);
+}
+
 void verdict_line(const struct job *job, const struct verdict *v, struct buf *to)
 {
 	const struct evidence *end = find_end(v);
@@ -189,10 +203,7 @@ void verdict_line(const struct job *job, const struct verdict *v, struct buf *to
 		buf_printf(to, ": %s%s", v->confidence == CONFIDENCE_HIGH ? "" : "probably ",
 		           verdict_code_words(v->code));
 	else if (end && !job_is_oom(job))
-		buf_printf(to, ": %s %s", process_words(end).at,
-		           exit_words(end->has_exit_code, end->exit_code, end->signal,
-		                      end->core_dumped)
-		                   .at);
+		put_end(job, end, to);
 }
 
 /* ---- the page ----------------------------------------------------------------------------------- */
@@ -291,7 +302,12 @@ static void put_advice(const struct verdict_page *page, struct canvas *to)
 		return;
 	canvas_title(to, "What to do");
 	for (size_t i = 0; i < n; i++) {
-		canvas_printf(to, INK_PLAIN, "  %s\n", list[i].text);
+		static const struct table_column columns[] = { { .wraps = true } };
+		struct table t = { .columns = columns, .n_columns = 1, .indent = 2 };
+
+		table_add(&t, list[i].text, INK_PLAIN);
+		table_print(&t, to);
+		table_done(&t);
 		if (*list[i].command) {
 			canvas_put(to, INK_PLAIN, "    ");
 			canvas_text(to, INK_STRONG, list[i].command, strlen(list[i].command),

@@ -2,6 +2,7 @@
 """Jobs that an orchestrator registers with the daemon, by pid: what is shown, told and stored of them."""
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -65,6 +66,14 @@ def test_a_job_from_start_to_end(daemon, children):
 				"sheet_metrics"}
 	report = daemon.result("job.report", job_id="train-7")
 	assert report["report"]["job_id"] == "train-7" and "train-7" in report["text"]
+
+
+def test_a_long_command_is_kept_whole_up_to_the_mark_of_its_cut(daemon, children):
+	worker = children.spawn(["sh", "-c", "read wait", "x" * 700], stdin=subprocess.PIPE)
+	wait_for(lambda: (top_of(daemon, worker.pid) or {}).get("command"))
+	daemon.result("job.start", job_id="long", pid=worker.pid)
+	command = jobs_of(daemon)["long"]["command"]
+	assert len(command.encode()) <= 500 and re.fullmatch(r"sh -c read wait x+…", command), command
 
 
 def test_a_job_whose_process_ends_has_ended(daemon, children):
