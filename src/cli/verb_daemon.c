@@ -73,6 +73,8 @@ static int host(struct hosted *h)
 		.socket_path = h->socket_path,
 		.reload = reload,
 		.self = h,
+		.pattern_interval_ns = h->machine.config.correlation.interval_ns,
+		.pattern_jobs_min = h->machine.config.correlation.min_sample_size,
 		.clients_max = (unsigned)limits->max_clients,
 		.clients_per_uid_max = (unsigned)limits->max_clients_per_user,
 		.traces = { .is_allowed = h->machine.config.profiler.strace_full_on_demand,

@@ -67,10 +67,11 @@ const struct config_key config_keys[] = {
 	  "how long the process must stay above it" },
 
 	{ "correlation", "interval_minutes", CONFIG_TIME, MINUTE, AT(correlation.interval_ns), "30",
-	  "5", "7d", false, "time between two searches for patterns", .is_unused = true },
+	  "5", "7d", false, "time between two searches for patterns of the daemon", true },
 	{ "correlation", "min_sample_size", CONFIG_COUNT, 0, AT(correlation.min_sample_size), "5",
 	  "2", "1000000", false,
-	  "finished jobs of a type that are needed before patterns are searched for" },
+	  "finished jobs of a type that are needed before patterns are searched for",
+	  true },
 
 	{ "limits", "max_memory_mb", CONFIG_BYTES, MEBI, AT(limits.max_memory_bytes), "auto", "1",
 	  "1048576G", false,

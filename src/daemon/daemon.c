@@ -23,6 +23,8 @@
 #include "serve/serve.h"
 
 #define NEWS_NS NS_PER_S
+#define FIRST_SEARCH_NS                                                                            \
+	(5 * NS_PER_S) /* for patterns: a daemon that is often restarted searches, too */
 #define NAMES_MAX 1000 /* ID.2 … ID.1000 */
 
 struct daemon {
@@ -32,7 +34,7 @@ struct daemon {
 	struct latest_snapshot latest;
 	struct listener listener;
 	struct serve *serve;
-	struct loop_source *watchdog, *news;
+	struct loop_source *watchdog, *news, *patterns;
 	struct traces_options traces;
 	uint64_t watchdog_ns;
 	char problem[sizeof((struct err *)NULL)->msg]; /* of the last reload; "": none */
@@ -285,6 +287,24 @@ static void on_news(void *self)
 	loop_timer_set(d->news, clock_mono_ns() + NEWS_NS);
 }
 
+static void store_patterns(void *self, struct patterns *found)
+{
+	struct daemon *d = self;
+
+	engine_put_patterns(d->engine, found);
+}
+
+static void on_patterns(void *self)
+{
+	struct daemon *d = self;
+	struct err err;
+
+	if (serve_search_patterns(d->serve, d->options->pattern_jobs_min, store_patterns, d, &err) <
+	    0)
+		log_warn("no search for patterns: %s", err.msg);
+	loop_timer_set(d->patterns, clock_mono_ns() + d->options->pattern_interval_ns);
+}
+
 static void on_notice(void *self, const char *text)
 {
 	(void)self;
@@ -411,6 +431,9 @@ static int begin(struct daemon *d, struct err *err)
 		d->watchdog = loop_add_timer(d->loop, clock_mono_ns(), on_watchdog, d);
 	if (d->engine)
 		d->news = loop_add_timer(d->loop, clock_mono_ns() + NEWS_NS, on_news, d);
+	if (d->engine)
+		d->patterns = loop_add_timer(d->loop, clock_mono_ns() + FIRST_SEARCH_NS,
+		                             on_patterns, d);
 	return 0;
 }
 
@@ -422,6 +445,7 @@ static void end(struct daemon *d, struct engine_totals *ret)
 	strace_spawner_close(d->traces.spawner);
 	loop_remove(d->watchdog);
 	loop_remove(d->news);
+	loop_remove(d->patterns);
 	*ret = (struct engine_totals){ .recorder.is_storing = true };
 	if (d->engine)
 		engine_stop(d->engine, ret);

@@ -14,6 +14,8 @@ struct daemon_options {
 	/* Reads the configuration again, on SIGHUP. On failure the previous one stays in force. */
 	int (*reload)(void *self, struct engine_tuning *ret, struct err *err);
 	void *self;
+	uint64_t pattern_interval_ns; /* between two searches for patterns */
+	size_t pattern_jobs_min;      /* jobs of a type that they need */
 	unsigned clients_max, clients_per_uid_max;
 	struct traces_options traces; /* its spawner is set by the daemon */
 };

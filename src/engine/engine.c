@@ -313,6 +313,11 @@ bool engine_introduce(struct engine *e, uint64_t patience_ns, struct recorder_pl
 	return recorder_introduce(e->recorder, patience_ns, ret);
 }
 
+void engine_put_patterns(struct engine *e, struct patterns *take_found)
+{
+	recorder_put_patterns(e->recorder, take_found);
+}
+
 static void hand_out_outcomes(struct engine *e)
 {
 	const struct snapshot *snap;

@@ -63,6 +63,8 @@ void engine_status(struct engine *e, struct engine_status *ret);
 
 /* As recorder_introduce(). */
 bool engine_introduce(struct engine *e, uint64_t patience_ns, struct recorder_place *ret);
+/* As recorder_put_patterns(). */
+void engine_put_patterns(struct engine *e, struct patterns *take_found);
 struct sampler *engine_sampler(struct engine *e);
 struct jobs *engine_jobs(struct engine *e);
 /* The one way in for events that no probe reports: marks, limits, forwarded signals, the birth of

@@ -56,6 +56,7 @@ struct recorder {
 	struct store_retention retention;
 	struct store_gap pushed_out; /* dropped because the writer is behind */
 	VEC(struct outcome) outcomes;
+	struct patterns patterns; /* to be stored */
 	bool keeps_outcomes;
 	int outcome_fd;
 	struct recorder_status status;
@@ -435,7 +436,7 @@ static bool wait_for_work(struct recorder *r, const struct snapshot **ret)
 
 	*ret = NULL;
 	pthread_mutex_lock(&r->lock);
-	while (!r->queue_len && !r->is_closing && !r->wants_row)
+	while (!r->queue_len && !r->is_closing && !r->wants_row && !r->patterns.list.len)
 		if (pthread_cond_timedwait(&r->wake, &r->lock, &due) == ETIMEDOUT)
 			break;
 	is_over = r->is_closing && !r->queue_len;
@@ -501,6 +502,30 @@ static void introduce(struct recorder *r)
 	pthread_mutex_unlock(&r->lock);
 }
 
+void recorder_put_patterns(struct recorder *r, struct patterns *take_found)
+{
+	pthread_mutex_lock(&r->lock);
+	vec_done(&r->patterns.list);
+	r->patterns = *take_found;
+	pthread_cond_signal(&r->wake);
+	pthread_mutex_unlock(&r->lock);
+	*take_found = (struct patterns){ 0 };
+}
+
+static void store_patterns(struct recorder *r)
+{
+	struct patterns found;
+	struct err err;
+
+	pthread_mutex_lock(&r->lock);
+	found = r->patterns;
+	r->patterns = (struct patterns){ 0 };
+	pthread_mutex_unlock(&r->lock);
+	if (found.list.len && r->store)
+		(void)!store_put_patterns(r->store, found.list.at, found.list.len, &err);
+	vec_done(&found.list);
+}
+
 bool recorder_introduce(struct recorder *r, uint64_t patience_ns, struct recorder_place *ret)
 {
 	struct timespec end = at_mono(clock_mono_ns() + patience_ns);
@@ -528,6 +553,7 @@ static void *work(void *self)
 		open_store_late(r);
 	while (wait_for_work(r, &snap)) {
 		introduce(r);
+		store_patterns(r);
 		if (!snap) {
 			step_retention(r);
 			continue;
@@ -563,6 +589,7 @@ static void recorder_free(struct recorder *r)
 	vec_each(&r->outcomes, o)
 		snapshot_unref(o->snap);
 	vec_done(&r->outcomes);
+	vec_done(&r->patterns.list);
 	pthread_mutex_destroy(&r->lock);
 	store_close(r->store);
 	jsonl_close(r->jsonl);

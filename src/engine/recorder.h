@@ -62,5 +62,7 @@ struct recorder_place {
 /* Commits the recorder's own row, so that others see which process writes there, and waits for that. False: it
  * is not there yet, or nothing is stored. */
 bool recorder_introduce(struct recorder *r, uint64_t patience_ns, struct recorder_place *ret);
+/* Stores what an analysis found, when it comes to it; what the disk refuses is found again. Empties the list. */
+void recorder_put_patterns(struct recorder *r, struct patterns *take_found);
 /* How long things are kept, from now on. */
 void recorder_retain(struct recorder *r, const struct store_retention *retention);

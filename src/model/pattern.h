@@ -33,7 +33,7 @@ struct pattern {
 	double p, q;              /* of it alone, and of all that was judged with it */
 	double effect, low, high; /* the difference of the failure rates, and its interval */
 	uint64_t first_seen_ns,
-		last_seen_ns; /* ends of the first and last of its jobs; wall clock */
+		last_seen_ns; /* ends of the first and last job that failed so; wall clock */
 	uint64_t retired_ns;  /* later jobs contradicted it; 0: it is valid */
 };
 

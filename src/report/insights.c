@@ -178,8 +178,7 @@ static void add_finding(struct insights *in, const struct property_table *t,
 	to->property = t->properties.at[f->feature];
 	to->inside = f->inside;
 	to->outside = f->outside;
-	snprintf(p->subject, sizeof p->subject, "%s%s%s %s", job_properties[to->property.kind].key,
-	         *to->property.name ? " " : "", to->property.name, side_of(f));
+	property_subject(&to->property, side_of(f), p->subject, sizeof p->subject);
 	p->confidence = f->confidence;
 	p->support = f->inside.jobs + f->outside.jobs;
 	p->from = f->from;
@@ -190,7 +189,7 @@ static void add_finding(struct insights *in, const struct property_table *t,
 	p->low = f->interval.low;
 	p->high = f->interval.high;
 	for (size_t i = 0; i < t->rows.len; i++)
-		if (isfinite(t->value.at[f->feature * t->rows.len + i]))
+		if (t->rows.at[i].failed && is_inside(t, f, i) == (p->effect > 0))
 			see(p, t->rows.at[i].ended_ns);
 }
 
@@ -220,7 +219,6 @@ static void find_correlations(struct insights *in, struct property_table **table
 	cleanup(correlation_findings_done) struct correlation_findings found = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
-		property_table_finish(tables[i]);
 		groups[i] = property_table_group(tables[i]);
 		in->judged_jobs += tables[i]->rows.len;
 	}
@@ -240,6 +238,7 @@ static void judge(struct insights *in)
 
 	vec_each(&in->types, t) {
 		in->dropped += t->dropped;
+		property_table_finish(t);
 		if (can_judge(in, t))
 			tables[n++] = t;
 	}

@@ -251,6 +251,12 @@ struct correlation_group property_table_group(const struct property_table *t)
 		                           t->value.at };
 }
 
+void property_subject(const struct property *p, const char *side, char *to, size_t size)
+{
+	snprintf(to, size, "%s%s%s %s", job_properties[p->kind].key, *p->name ? " " : "", p->name,
+	         side);
+}
+
 void property_table_done(struct property_table *t)
 {
 	vec_each(&t->rows, row)

@@ -7,6 +7,7 @@
 #include "serve/event_publisher.h"
 #include "serve/job_socket.h"
 #include "serve/methods.h"
+#include "serve/pattern_search.h"
 
 #define CLIENTS_MAX 256 /* of one job */
 
@@ -118,6 +119,17 @@ void serve_publish_ends(struct serve *serve, const struct snapshot *snap, bool i
 	vec_each(&snap->jobs, job)
 		if (job->ends_now && is_current(m, job))
 			methods_publish_job(m, job, 0, is_stored ? STORED_YES : STORED_NO);
+}
+
+int serve_search_patterns(struct serve *serve, size_t min_jobs, serve_patterns_fn found, void *self,
+                          struct err *err)
+{
+	const struct pattern_search search = { .db_path = serve->methods.host.db_path,
+		                               .min_jobs = min_jobs,
+		                               .found = found,
+		                               .self = self };
+
+	return pattern_search_begin(serve->methods.worker, &search, err);
 }
 
 void serve_close(struct serve *serve)

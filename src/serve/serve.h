@@ -9,6 +9,7 @@
 #include "base/loop.h"
 #include "engine/job_input.h"
 #include "history/history.h"
+#include "model/pattern.h"
 
 #define SERVE_PROTOCOL 1
 #define SERVE_SHEET_MAX 1000000        /* the highest number of a sheet */
@@ -86,6 +87,11 @@ bool serve_is_listened_to(const struct serve *serve);
 void serve_publish(struct serve *serve, const struct snapshot *snap);
 /* Publishes the ends of jobs in it that no call reported, once it is known whether they are stored. */
 void serve_publish_ends(struct serve *serve, const struct snapshot *snap, bool is_stored);
+/* Has the store worker search for patterns in the jobs of the last 7 days; a type needs `min_jobs`. found() is called
+ * on the loop with what is to be stored, unless that failed. */
+typedef void (*serve_patterns_fn)(void *self, struct patterns *found);
+int serve_search_patterns(struct serve *serve, size_t min_jobs, serve_patterns_fn found, void *self,
+                          struct err *err) must_check;
 void serve_close(struct serve *serve); /* a door's socket is removed, and its directory if empty;
                                           NULL is fine */
 DEFINE_CLEANUP(struct serve *, serve_close)

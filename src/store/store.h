@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "model/past_run.h"
+#include "model/pattern.h"
 #include "model/snapshot.h"
 
 struct store;
@@ -85,6 +86,10 @@ int store_remove_job(struct store *st, struct job_key key, struct store_removed 
 /* Stores runs that were imported for this user, in one transaction. *ret_new: those that were not there yet. */
 int store_put_runs(struct store *st, const struct past_run *runs, size_t n, uint32_t uid,
                    uint64_t *ret_new, struct err *err) must_check;
+
+/* Stores what an analysis found, and retires what it contradicts, in one transaction. */
+int store_put_patterns(struct store *st, const struct pattern *list, size_t n, struct err *err)
+	must_check;
 
 /* What happened to the file since the last call (set aside, replaced under us and opened anew),
  * or NULL. */

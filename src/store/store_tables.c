@@ -5,7 +5,8 @@
 
 extern const struct store_table job_table, anomaly_table, recorder_table, snapshot_table,
 	host_table, cgroup_table, process_table, gpu_table, sample_table, event_table,
-	job_sample_table, sheet_table, syscall_table, flight_table, imported_run_table;
+	job_sample_table, sheet_table, syscall_table, flight_table, imported_run_table,
+	pattern_table;
 
 const struct store_table *const store_tables[] = {
 	&job_table,          /* one row per job */
@@ -23,5 +24,6 @@ const struct store_table *const store_tables[] = {
 	&syscall_table,      /* a column of processes, sheets and jobs */
 	&flight_table,       /* … of processes */
 	&imported_run_table, /* one row per run that was imported */
+	&pattern_table,      /* what the jobs of a type have in common */
 };
 const size_t store_table_count = ARRAY_LEN(store_tables);

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
 """What goes with failure: jobs with a tag fail, jobs without it do not, and insights finds that tag with the right numbers."""
 import json
+import time
 
 import pytest
+
+from daemonkit import cold  # noqa: F401 pylint: disable=unused-import
+from runkit import wait_for
 
 JOBS = 12  # of each kind
 
@@ -81,3 +85,43 @@ def test_an_effect_that_was_planted_in_an_imported_history_is_found_and_noise_is
 	assert memory["subject"] == "memory_used above" and 1200 < memory["from"] / 2**20 < 1600 and memory["to"] is None
 	assert memory["description"].startswith("jobs of type align that use more than 1.")
 	assert memory["q"] <= .01 and memory["effect"] > .4 and len(found["patterns"]) == 1
+
+
+def write_recent(path, first_day, days_ago, fails):
+	rows = ["job_type,started_at,duration_seconds,peak_used_mb,outcome"]
+	for i in range(60):
+		memory = 500 + 1500 * (i * .6180339887 % 1)
+		rows.append("align,%d,10,%.0f,%s" % (first_day - 86400 * days_ago + 600 * i, memory, "failed" if fails(memory, i) else "ok"))
+	path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+
+
+def patterns(proctor):
+	result = proctor("sql", "SELECT subject, support, retired IS NOT NULL, first_seen, last_seen FROM patterns ORDER BY id")
+	assert result.returncode == 0, result.stderr
+	return [line.split() for line in result.stdout.splitlines() if "memory_used" in line]
+
+
+def test_patterns_are_stored_and_retired_when_later_jobs_contradict_them(proctor, tmp_path):
+	now = int(time.time())
+	write_recent(tmp_path / "old.csv", now, 6, lambda memory, i: memory > 1400 and i % 10 != 0)
+	assert proctor("import", tmp_path / "old.csv").returncode == 0
+	assert insights(proctor, "--since", "30d")["patterns"] and patterns(proctor) == []  # shown only
+	assert insights(proctor)["patterns"][0]["subject"] == "memory_used above"
+	stored = patterns(proctor)
+	assert [line[:4] for line in stored] == [["memory_used", "above", "60", "0"]]
+	insights(proctor)
+	assert patterns(proctor) == stored  # found again: the same row
+
+	write_recent(tmp_path / "new.csv", now, 2, lambda memory, i: memory <= 1400 and i % 10 != 0)
+	assert proctor("import", tmp_path / "new.csv").returncode == 0
+	assert not any(one["subject"] == "memory_used above" for one in insights(proctor)["patterns"])
+	assert patterns(proctor)[0][:4] == ["memory_used", "above", "60", "1"]  # retired, and kept
+
+
+def test_the_daemon_searches_for_patterns_and_stores_them(cold, tmp_path):  # noqa: F811 pylint: disable=redefined-outer-name
+	write_recent(tmp_path / "runs.csv", int(time.time()), 6, lambda memory, i: memory > 1400 and i % 10 != 0)
+	assert cold.proctor("import", tmp_path / "runs.csv").returncode == 0
+	cold.start()
+	assert wait_for(lambda: patterns(cold.proctor), step=.3)[0][:4] == ["memory_used", "above", "60", "0"]
+	description = cold.proctor("sql", "SELECT description FROM patterns").stdout
+	assert "jobs of type align that use more than 1." in description
