@@ -330,7 +330,7 @@ static bool is_sent(const struct context *c, struct verdict *v)
 	bool is_handled, is_terminal;
 	const struct verdict_sign *s = find_reason(c, &is_handled);
 
-	if (!s || !s->has_sender || (s->sender_pid == d->id.pid && !is_command_to_end(s->signal)))
+	if (!s || !s->has_sender || s->sender_pid == d->id.pid)
 		return false;
 	is_terminal = s->sender_pid == 0 && (s->signal == SIGINT || s->signal == SIGQUIT);
 	if (s->sender_pid == 0 && !is_terminal && s->signal != SIGHUP)
@@ -356,6 +356,27 @@ static const struct verdict_sign *find_disk(const struct verdict_facts *f, const
 	return NULL;
 }
 
+/* The kernel sends these in the name of the process itself. */
+static bool is_by_kernel(int signal)
+{
+	return signal == SIGPIPE || signal == SIGXFSZ;
+}
+
+/* A fault that the process had a handler for, which ended it. 0: there was none. */
+static int handled_fault(const struct verdict_facts *f, const struct verdict_death *d)
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE };
+
+	for (size_t i = 0; i < ARRAY_LEN(faults); i++) {
+		const struct verdict_sign *s = verdict_find_signal(f, d->id, faults[i]);
+
+		if (s && s->has_sender && s->sender_pid == 0 && s->at_ns <= d->ended_ns &&
+		    d->ended_ns - s->at_ns <= NS_PER_S)
+			return faults[i];
+	}
+	return 0;
+}
+
 static bool is_fault(const struct context *c, struct verdict *v)
 {
 	static const struct {
@@ -373,17 +394,21 @@ static bool is_fault(const struct context *c, struct verdict *v)
 		{ SIGXFSZ, VERDICT_RLIMIT_FSIZE, true },
 	};
 	const struct verdict_death *d = c->origin.first;
-	const struct verdict_sign *s = d && d->signal ? verdict_find_signal(c->f, d->id, d->signal)
-	                                              : NULL;
+	int signal = d ? d->signal ? d->signal : handled_fault(c->f, d) : 0;
+	const struct verdict_sign *s = signal ? verdict_find_signal(c->f, d->id, signal) : NULL;
 	bool is_sure = s && s->has_sender && strcmp(s->name, EVENT_FOR_PROTECTED) != 0;
 
-	if (!d || !d->signal)
-		return false;
 	for (size_t i = 0; i < ARRAY_LEN(faults); i++)
-		if (faults[i].signal == d->signal) {
+		if (faults[i].signal == signal) {
 			v->code = faults[i].code;
-			v->confidence = confidence_of(c, is_sure || faults[i].is_sure);
+			v->confidence = confidence_of(c,
+			                              (is_sure || faults[i].is_sure) && d->signal);
 		}
+	if (s && s->has_sender && s->sender_pid == d->id.pid && !is_by_kernel(signal)) {
+		v->code = VERDICT_ABORT; /* whatever signal it chose */
+		v->confidence = confidence_of(c, true);
+		add_sender(v, s, d->name);
+	}
 	if (s && strcmp(s->name, EVENT_FOR_STACK) == 0) {
 		v->code = VERDICT_STACK_OVERFLOW;
 		add_end(v, EVIDENCE_STACK, d);
@@ -426,13 +451,36 @@ static bool counts_as(const struct context *c, const struct verdict_error *e)
 	return strcmp(e->error, "ENOMEM") != 0 || is_allocation(e->call);
 }
 
-/* The kernel may also refuse what exceeds the machine's memory. */
-static enum verdict_confidence confidence_of_error(const struct job *job, const char *error)
+static bool has_state_of(const struct context *c, enum verdict_code code)
 {
-	bool is_sure = strcmp(error, "ENOMEM") != 0 ||
-	               strcmp(job->allowed.memory_source, ALLOWANCE_ULIMIT) == 0;
+	switch ((int)code) {
+	case VERDICT_DISK_FULL:
+		return find_disk(c->f, EVENT_DISK_FULL);
+	case VERDICT_INODES_FULL:
+		return find_disk(c->f, EVENT_DISK_INODES);
+	case VERDICT_READ_ONLY_FS:
+		return find_disk(c->f, EVENT_DISK_READ_ONLY);
+	case VERDICT_FDS_EXHAUSTED:
+		return c->f->has_fd_anomaly;
+	case VERDICT_PIDS_EXHAUSTED:
+		return c->job->limits_hit & (1u << JOB_LIMIT_PIDS | 1u << JOB_LIMIT_USER_PIDS);
+	case VERDICT_RLIMIT_AS: /* the kernel may also refuse what exceeds the machine's memory */
+		return strcmp(c->job->allowed.memory_source, ALLOWANCE_ULIMIT) == 0;
+	default:
+		return false;
+	}
+}
 
-	return is_sure ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+/* A program may handle an error and fail later of something else: it is proven where it was right before the end, or
+ * the state at the end shows the same. */
+static bool is_proven(const struct context *c, const struct verdict_error *e,
+                      enum verdict_code code)
+{
+	const struct verdict_death *d = c->origin.first;
+	bool was_last = e->at_ns && d && e->at_ns <= d->ended_ns &&
+	                d->ended_ns - e->at_ns <= NS_PER_S && code != VERDICT_RLIMIT_AS;
+
+	return was_last || has_state_of(c, code);
 }
 
 static bool is_failed_call(const struct context *c, struct verdict *v)
@@ -451,7 +499,7 @@ static bool is_failed_call(const struct context *c, struct verdict *v)
 		return false;
 	if (v->code == VERDICT_DISK_FULL && find_disk(c->f, EVENT_DISK_INODES))
 		v->code = VERDICT_INODES_FULL;
-	v->confidence = confidence_of_error(c->job, found->error);
+	v->confidence = confidence_of(c, is_proven(c, found, v->code));
 	blame(v, c->origin.first);
 	e = verdict_add(v, EVIDENCE_CALL_FAILED);
 	e->at_ns = found->at_ns;
@@ -573,7 +621,8 @@ static bool is_status(const struct context *c, struct verdict *v)
 	if (!c->job->has_exit_code || !c->job->exit_code || (d && d->signal))
 		return false;
 	v->code = VERDICT_EXIT_NONZERO;
-	v->confidence = confidence_of(c, c->f->has_calls); /* else something may have run out */
+	/* Else something may have run out, or it failed of something else than its child. */
+	v->confidence = confidence_of(c, c->f->has_calls && d == c->origin.command);
 	blame(v, d);
 	add_ends(c, v);
 	return true;

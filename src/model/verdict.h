@@ -20,7 +20,7 @@
 	X(NOT_FOUND, "not_found", "command not found")                                    \
 	X(NOT_EXECUTABLE, "not_executable", "cannot be run")                              \
 	X(SEGFAULT, "segfault", "invalid memory access")                                  \
-	X(ABORT, "abort", "aborted itself")                                               \
+	X(ABORT, "abort", "ended itself")                                               \
 	X(BUS_ERROR, "bus_error", "bus error")                                            \
 	X(ILLEGAL_INSTRUCTION, "illegal_instruction", "illegal instruction")              \
 	X(ARITHMETIC_ERROR, "arithmetic_error", "arithmetic error")                       \
