@@ -30,6 +30,7 @@
 #define OWN_FDS 10               /* above those that are put in place */
 
 enum { KEEPER_OUT_FD = 3, KEEPER_CONTROL_FD };
+#define STRACE_GATE_FD 4 /* in strace */
 
 struct keeper {
 	const struct strace_plan *plan;
@@ -82,6 +83,16 @@ struct strace_pipes {
 	int trace[2], message[2], gate[2];
 };
 
+/* The children that strace makes to try out ptrace(2) stay behind, stopped, if it is killed just then. So the kernel is
+ * to send SIGKILL to all that have the gate open, once we, who hold its other end, are gone. */
+static void guard_group(int gate)
+{
+	if (dup2(gate, STRACE_GATE_FD) < 0 || fcntl(STRACE_GATE_FD, F_SETSIG, SIGKILL) < 0 ||
+	    fcntl(STRACE_GATE_FD, F_SETOWN, -getpgrp()) < 0)
+		return;
+	(void)fcntl(STRACE_GATE_FD, F_SETFL, O_ASYNC);
+}
+
 /* The kernel kills it with us: not SIGTERM, because it may wait for a process that waits for another which it
  * has stopped (vfork). It begins when our parent knows its pid. */
 static _Noreturn void become_strace(const struct strace_plan *plan, pid_t keeper,
@@ -99,6 +110,7 @@ static _Noreturn void become_strace(const struct strace_plan *plan, pid_t keeper
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setrlimit(RLIMIT_CORE, &no_core);
+	guard_group(pipes->gate[0]);
 	if (dup2(pipes->message[1], STDERR_FILENO) >= 0 &&
 	    dup2(pipes->trace[1], STRACE_TRACE_FD) >= 0)
 		execve(plan->options.program, exec_words(plan->argv),
@@ -124,8 +136,7 @@ static bool start_strace(struct keeper *k)
 		return false;
 	(void)setpgid(k->strace, k->strace); /* whichever of us comes first */
 	send_news(k, (struct strace_news){ .kind = STRACE_IS_STARTED });
-	(void)!write(p.gate[1], "", 1);
-	close(p.gate[1]);
+	(void)!write(p.gate[1], "", 1); /* it stays open for as long as we live */
 	close(p.gate[0]);
 	close(p.trace[1]);
 	close(p.message[1]);

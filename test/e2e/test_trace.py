@@ -64,7 +64,7 @@ class Tracing:
 	def __init__(self, proctor, *words, **how):
 		Tracing.count += 1
 		self.mark = f"TRACE_TEST={os.getpid()}.{Tracing.count}"
-		env = {**proctor.env, **SANITIZERS, "TRACE_TEST": self.mark.partition("=")[2]}
+		env = {**proctor.env, **SANITIZERS, **how.pop("env", {}), "TRACE_TEST": self.mark.partition("=")[2]}
 		how.setdefault("stdout", subprocess.PIPE)
 		how.setdefault("stderr", subprocess.PIPE)
 		self.process = subprocess.Popen([proctor.binary, "trace", *map(str, words)], env=env, stdin=subprocess.DEVNULL, text=True, **how)
@@ -303,7 +303,7 @@ def test_counting_by_strace_ends_like_a_trace(as_nobody, children):
 	done = as_nobody("syscalls", target.pid, "--for", "0.5s")
 	assert (done.returncode, done.stderr) == (0, "")
 	assert re.search(r"^execve +\d+ ", done.stdout, re.M)
-	assert re.search(r"\ncounted for \d+ms, from \d\d:\d\d:\d\d on\ncounted by strace, under which calls take longer\n$", done.stdout)
+	assert re.search(r"\ncounted for [\d.]+m?s, from \d\d:\d\d:\d\d on\ncounted by strace, under which calls take longer\n$", done.stdout)
 	wait_for(lambda: goes_on(target.pid))
 	status, messages = (done := as_nobody("syscalls", children.spawn(RESTING).pid)).returncode, done.stderr
 	assert status == 1 and "belongs to root" in messages and "BPF needs CAP_BPF" in messages
@@ -388,6 +388,20 @@ def threads_of(pid):
 		return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
 	except FileNotFoundError:
 		return []
+
+
+def test_no_child_of_strace_is_left_stopped_when_all_above_it_are_killed(proctor, children, tmp_path):
+	"""As it begins, strace tries out what the kernel can with children of its own, which it stops."""
+	fake = tmp_path / "strace"
+	fake.write_text("#!/bin/sh\nsh -c 'kill -STOP $$' &\nwait\n", encoding="ascii")
+	fake.chmod(0o755)
+	one = Tracing(proctor, children.spawn(RESTING).pid, env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+	wait_for(lambda: any(state_of(pid) == "T" for pid in all_marked(one.mark.encode())))
+	keeper = first_child(one.process.pid)
+	one.process.kill()
+	os.kill(keeper, signal.SIGKILL)
+	one.process.communicate(timeout=30)
+	nothing_is_left(one.mark.encode())
 
 
 def test_whatever_is_killed_first_the_process_goes_on_and_nothing_is_left(proctor):
