@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TRIES 3 /* in a row, each at another tick */
+
 void tracing_done(struct tracing *t)
 {
 	map_done(&t->traced);
@@ -52,12 +54,21 @@ static void forget_dead(struct tracing *t, const struct sample *s)
 		add(t, *id);
 }
 
+/* Whether it is another reason than the last one. */
+static bool is_new_reason(struct tracing *t, const char *why)
+{
+	if (strcmp(t->why_not, why) == 0)
+		return false;
+	snprintf(t->why_not, sizeof t->why_not, "%s", why);
+	return true;
+}
+
 bool tracing_follow(struct tracing *t, struct sampler *s)
 {
 	struct sample *sample = sampler_sample(s);
 	VEC(pid_t) fresh = { 0 };
-	bool is_news = false;
 	struct err err;
+	int r;
 
 	learn(t, sample);
 	vec_each(&sample->focus, id) {
@@ -65,13 +76,14 @@ bool tracing_follow(struct tracing *t, struct sampler *s)
 
 		if (pid)
 			*pid = id->pid;
-		add(t, *id);
 	}
-	if (fresh.len && sampler_trace(s, fresh.at, fresh.len, false, &err) < 0) {
-		is_news = strcmp(t->why_not, err.msg) != 0;
-		snprintf(t->why_not, sizeof t->why_not, "%s", err.msg);
-	}
+	r = fresh.len ? sampler_trace(s, fresh.at, fresh.len, false, &err) : 0;
 	vec_done(&fresh);
-	forget_dead(t, sample);
-	return !is_news;
+	if (r == 0 || ++t->failures == TRIES) { /* traced, or given up */
+		t->failures = 0;
+		vec_each(&sample->focus, id)
+			add(t, *id);
+		forget_dead(t, sample);
+	}
+	return r == 0 || !is_new_reason(t, err.msg);
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* tracing.h - has the system calls of all processes of jobs counted. Children of a traced process are traced
- * from birth; those that join a job later are found at the next tick. */
+ * from birth; those that join a job later are found at the next tick. What fails is tried again at the
+ * next ticks, but not for ever. */
 #pragma once
 
 #include "engine/sampler.h"
 
 struct tracing {
-	struct map traced; /* pid → start ticks, of processes that live */
+	struct map traced; /* pid → start ticks, of processes that live; also those given up */
 	char why_not[600]; /* the last failure; "": none */
+	unsigned failures; /* in a row, of some that are not traced yet */
 };
 
 void tracing_done(struct tracing *t);
