@@ -34,7 +34,7 @@ void disk_check(struct jobhost *h)
 		                             [TEMPORARY] = { .fd = -1 } };
 	const char *temporary = getenv("TMPDIR");
 
-	if (h->end.has_exit_code && h->end.exit_code == 0)
+	if (!has_failed(h))
 		return;
 	text_copy(places[CWD].path, sizeof places[CWD].path, ".");
 	text_copy(places[TEMPORARY].path, sizeof places[TEMPORARY].path,

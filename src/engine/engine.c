@@ -244,7 +244,7 @@ const char *engine_trace_command(struct engine *e, struct proc_id command)
 	}
 	caution = sampler_trace_caution(e->sampler);
 	if (!caution)
-		return flight_calls ? "flight recorder" : NULL;
+		return flight_calls ? FLIGHT_TIER : NULL;
 	notice(e, caution);
 	if (flight_calls)
 		notice(e, "the flight recorder is off: only BPF can keep the last calls");
@@ -441,6 +441,13 @@ void engine_read_events(struct engine *e)
 		if (!sampler_has_waiting(e->sampler))
 			return;
 	}
+}
+
+void engine_record_living(struct engine *e)
+{
+	sampler_report_living(e->sampler);
+	(void)sampler_drain(e->sampler); /* a whole job may fill the buffer: make room for the ends */
+	learn_events(e);
 }
 
 void engine_flush(struct engine *e)

@@ -92,6 +92,8 @@ void engine_await_totals(struct engine *e, bool (*cares)(void *self, struct proc
                          void *self);
 /* Stores the current state of all jobs, and waits for that, up to a second. True: it is stored. */
 bool engine_store_jobs(struct engine *e);
+/* The last calls of processes that still run are stored, if a flight recorder has them. */
+void engine_record_living(struct engine *e);
 /* Learns of the births and ends up to now. */
 void engine_read_events(struct engine *e);
 /* … and hands them out at once, in a snapshot of events only. */

@@ -102,6 +102,14 @@ static void terminate_all(struct jobhost *h)
 	signal_all(h, SIGCONT); /* a stopped process receives SIGTERM only then */
 }
 
+/* The job fails: what its processes do now may be why. Before any of them is signalled or let go. */
+static void record_living(struct jobhost *h)
+{
+	if (!h->has_recorded_living)
+		engine_record_living(h->engine);
+	h->has_recorded_living = true;
+}
+
 static void wait_for_leftovers(struct jobhost *h)
 {
 	if (h->options.kills_leftovers || is_out_of_time(h)) {
@@ -125,6 +133,7 @@ static void on_time_limit(void *self)
 	job->limits_hit |= 1u << JOB_LIMIT_TIME;
 	emit_event(h, EVENT_LIMIT, "time", job->limit[JOB_LIMIT_TIME],
 	           "the time limit was reached: SIGTERM to the whole job");
+	record_living(h);
 	terminate_all(h);
 	loop_timer_set(h->limit_timer, clock_mono_ns() + h->options.grace_ns);
 }
@@ -196,6 +205,8 @@ static void on_ended(void *self, const struct launch_end *end)
 	w->has_outlived = !is_out_of_time(h); /* else we signalled all of them */
 	find_new_processes(h);
 	w->outlived = w->leaked = count_living(h);
+	if (w->outlived && has_failed(h))
+		record_living(h);
 	if (w->outlived && (h->options.waits || h->options.kills_leftovers || is_out_of_time(h)))
 		wait_for_leftovers(h);
 	else

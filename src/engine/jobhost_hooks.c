@@ -170,8 +170,7 @@ static void end_job(struct jobhost *h)
 {
 	struct job *job = job_of(h);
 	struct figure *peak_at = &job->figures[JOB_FIGURE_PEAK_AT];
-	bool is_ok = h->end.has_exit_code && h->end.exit_code == 0;
-	const struct job_end how = { .status = is_ok ? JOB_COMPLETED : JOB_FAILED,
+	const struct job_end how = { .status = has_failed(h) ? JOB_FAILED : JOB_COMPLETED,
 		                     .has_exit_code = h->end.has_exit_code,
 		                     .exit_code = h->end.exit_code,
 		                     .signal = h->end.signal,

@@ -28,7 +28,7 @@ struct jobhost {
 	uint64_t ended_mono_ns, ended_boot_ns; /* the command */
 	uint64_t sampled_boot_ns;              /* the last tick; 0: there was none */
 	struct forwarded_signals forwarded;
-	bool has_ended, is_last, was_asked;
+	bool has_ended, is_last, was_asked, has_recorded_living;
 	struct cause_verdict verdict; /* what a daemon answered */
 	struct job last;              /* as in the last snapshot */
 	pthread_t mover;              /* moves leftovers out of the group */
@@ -49,6 +49,11 @@ static inline struct jobs *jobs_of(const struct jobhost *h)
 static inline bool is_first_to_end(const struct jobhost *h)
 {
 	return h->has_ended && h->watched->row->processes == 1 + h->watched->outlived;
+}
+
+static inline bool has_failed(const struct jobhost *h)
+{
+	return h->has_ended && (!h->end.has_exit_code || h->end.exit_code != 0);
 }
 
 static inline void emit_event(struct jobhost *h, enum event_kind kind, const char *name,

@@ -221,6 +221,18 @@ const char *sampler_trace_caution(const struct sampler *s)
 	return NULL;
 }
 
+void sampler_report_living(struct sampler *s)
+{
+	for (size_t i = 0; i < s->slot_count; i++) {
+		struct role_slot *slot = &s->slots[i];
+		struct err err;
+
+		if (is_active(slot) && (*slot->tier)->report_living &&
+		    (*slot->tier)->report_living(slot->self, &err) < 0)
+			report_change(s, err.msg);
+	}
+}
+
 void sampler_settle(struct sampler *s, bool leaves_some)
 {
 	for (size_t i = 0; i < s->slot_count; i++)

@@ -69,11 +69,13 @@ void sampler_set_tracing(struct sampler *s, bool traces_syscalls);
  * and of those that descend from them. */
 int sampler_trace(struct sampler *s, const pid_t *pids, size_t n, bool from_exec, struct err *err)
 	must_check;
-/* Whether that is a process of ours that works for a probe: it belongs to no job. */
 /* What tracing a command does to it besides; NULL: nothing. */
 const char *sampler_trace_caution(const struct sampler *s);
+/* The next drain or tick has the last calls of traced processes that still run, if these are kept. */
+void sampler_report_living(struct sampler *s);
 /* After the end of a job: waits for what slow sources still have of it. */
 void sampler_settle(struct sampler *s, bool leaves_some);
+/* Whether that is a process of ours that works for a probe: it belongs to no job. */
 bool sampler_is_helper(const struct sampler *s, pid_t pid);
 /* Reads event sources before the tick, so that their buffers do not overflow. Returns how many events
  * wait. */

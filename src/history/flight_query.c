@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The last system calls of the processes of a job that failed. */
+/* The last system calls of the processes of a job that failed; those that still ran come last. */
 #include "history/history_handle.h"
 #include "history/job_query.h"
 #include "sqlite/record_column.h"
@@ -40,7 +40,7 @@ int history_job_last_calls(struct history *r, struct job_key key, size_t limit,
 	buf_printf(
 		&sql,
 		" FROM process p LEFT JOIN json_each(iif(p.last_calls = '', '[]', p.last_calls)) e"
-		" WHERE p.last_calls IS NOT NULL AND %s ORDER BY p.ended, p.id, e.key",
+		" WHERE p.last_calls IS NOT NULL AND %s ORDER BY p.ended IS NULL, p.ended, p.id, e.key",
 		history_is_member(r));
 	result = history_prepare_for_job(r, sql.at, key, &stmt, err);
 	while (result >= 0 && (result = history_next_row(stmt, limit, &n, err)) > 0) {

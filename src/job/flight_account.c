@@ -15,6 +15,13 @@ void flight_account_done(struct flight_account *a)
 	vec_done(&a->processes);
 }
 
+static enum flight_end end_of(const struct flight_piece *piece)
+{
+	if (!piece->wait_status)
+		return FLIGHT_RUNNING;
+	return WIFSIGNALED(piece->wait_status) ? FLIGHT_SIGNAL : FLIGHT_STATUS;
+}
+
 static struct flight_process *get_process(struct flight_account *a, job_handle job,
                                           const struct flight_piece *piece)
 {
@@ -25,13 +32,19 @@ static struct flight_process *get_process(struct flight_account *a, job_handle j
 			return &a->processes.at[i];
 	p = vec_push(&a->processes, PROCESSES_MAX);
 	if (p)
-		*p = (struct flight_process){ .id = piece->id,
-			                      .job = job,
-			                      .keep = piece->keep,
-			                      .end = WIFSIGNALED(piece->wait_status)
-			                                     ? FLIGHT_SIGNAL
-			                                     : FLIGHT_STATUS };
+		*p = (struct flight_process){
+			.id = piece->id, .job = job, .keep = piece->keep, .end = end_of(piece)
+		};
 	return p;
+}
+
+/* One that still ran and ended since is reported again, with all its last calls. */
+static void renew(struct flight_process *p, enum flight_end end)
+{
+	vec_reset(&p->calls);
+	p->end = end;
+	p->seen_boot_ns = 0;
+	p->has_lost = p->is_left_out = false;
 }
 
 /* The (FLIGHT_KEPT_FIRST + 1)-th of more than FLIGHT_KEPT gives way to the new one. */
@@ -59,7 +72,9 @@ void flight_account_take(struct flight_account *a, const struct job_roster *jobs
 		job_handle job = job_roster_find(jobs, piece->id).job;
 		struct flight_process *p = job >= 0 ? get_process(a, job, piece) : NULL;
 
-		if (!p || p->is_left_out)
+		if (p && p->end == FLIGHT_RUNNING && piece->wait_status)
+			renew(p, end_of(piece));
+		if (!p || p->is_left_out || (!piece->wait_status && p->end != FLIGHT_RUNNING))
 			continue;
 		for (uint32_t i = 0; i < piece->len; i++) {
 			struct flight_call *c = vec_push(&p->calls, PROCESS_CALLS_MAX);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* flight_account.h - the last system calls of processes that failed: which of them are kept. Of a job these are
- * the first few and the latest that died of a signal, and the same of those that ended with a status. */
+ * the first few and the latest that died of a signal, the same of those that ended with a status, and of those that
+ * still ran when the job failed. */
 #pragma once
 
 #include "model/job_roster.h"
@@ -9,7 +10,7 @@
 #define FLIGHT_KEPT_FIRST 4
 #define FLIGHT_KEPT 16 /* of each kind of end */
 
-enum flight_end { FLIGHT_SIGNAL, FLIGHT_STATUS, FLIGHT_ENDS };
+enum flight_end { FLIGHT_SIGNAL, FLIGHT_STATUS, FLIGHT_RUNNING };
 
 struct flight_process {
 	struct proc_id id;

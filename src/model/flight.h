@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* flight.h - the flight recorder: the last system calls of a process that failed, and how they read. */
+/* flight.h - the flight recorder: the last system calls of a process that failed, or of a job that did, and how they
+ * read. */
 #pragma once
 
 #include "model/syscall_signature.h"
 
+#define FLIGHT_TIER "flight recorder" /* in the tier of a job that has one */
 #define FLIGHT_CALLS_DEFAULT 64
 #define FLIGHT_CALLS_MIN 16
 #define FLIGHT_CALLS_MAX 128
@@ -28,10 +30,10 @@ struct flight_call {
 	char text[FLIGHT_TEXT_MAX];
 };
 
-/* Of a sample: some calls of a thread of a process that failed. */
+/* Of a sample: some calls of a thread. */
 struct flight_piece {
 	struct proc_id id;
-	int wait_status;
+	int wait_status;  /* of the process; 0: it still ran */
 	bool has_lost;    /* some calls of the thread are missing */
 	uint32_t keep;    /* so many are kept of each thread */
 	uint32_t at, len; /* in the sample's flight_calls */

@@ -105,7 +105,7 @@ struct anomaly_record {
 	const char *description;
 };
 
-/* One of the last system calls of a process that failed, as run --flight-recorder kept them. */
+/* One of the last system calls of a process that failed, or still ran when its job did. */
 struct last_call_record {
 	struct proc_id process;
 	const char *comm; /* its name */

@@ -75,6 +75,9 @@ struct probe_ops {
 	/* From now on, or from the next program on that they run, it reports about these processes
 	 * and those that descend from them. NULL: it reports about all. */
 	int (*trace)(void *self, const pid_t *pids, size_t n, bool from_exec, struct err *err);
+	/* read() will have the last calls of those that it traces and that still run. NULL: it
+	 * keeps none. */
+	int (*report_living)(void *self, struct err *err);
 	/* The command has ended, and with it all that it started unless it left some: read() will
 	 * report all there is. Waits for slow sources, for a few seconds at most. NULL: nothing is
 	 * left to wait for. */

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/user_names.h"
+#include "model/flight.h"
 #include "model/own_program.h"
 
 #define SHEETS_KEPT 10000
@@ -257,6 +258,11 @@ const char *report_name_of(const struct report *r, struct proc_id id)
 	uint64_t index;
 
 	return map_get(&r->lives, proc_key(id), &index) ? r->programs.at[index].name : NULL;
+}
+
+bool report_has_flight_recorder(const struct report *r)
+{
+	return strstr(r->job.tier, FLIGHT_TIER) != NULL;
 }
 
 bool report_has_data(const struct report *r)

@@ -101,7 +101,7 @@ struct report_anomaly {
 	char text[REPORT_TEXT_MAX];
 };
 
-/* A process that failed, and its last system calls. */
+/* A process that failed, or still ran when its job did, and its last system calls. */
 struct report_flight {
 	struct last_call_record end; /* how it ended; its texts are not set */
 	char name[COMM_LEN];
@@ -140,10 +140,10 @@ struct report {
 	VEC(struct report_gpu) gpus;
 	VEC(struct report_anomaly) anomalies;
 	VEC(struct syscall_record) syscalls; /* most time first */
-	VEC(struct report_flight) flights;   /* in the order of their ends */
+	VEC(struct report_flight) flights;   /* in the order of their ends; then those that still ran */
 	VEC(struct report_call) calls;
 	struct buf call_text;
-	uint64_t flights_left_out; /* processes that failed whose calls were not kept */
+	uint64_t flights_left_out; /* processes whose calls were not kept */
 	struct verdict_facts facts; /* for verdict_judge() */
 
 	/* Inside. */
@@ -185,5 +185,7 @@ void report_done(struct report *r);
 
 /* The short form: the keys of the job resource profile. */
 void report_profile(const struct report *r, struct job_profile *ret);
+/* Whether the last calls of its processes were kept, should it fail. */
+bool report_has_flight_recorder(const struct report *r);
 /* Whether anything is known but that the job existed. */
 bool report_has_data(const struct report *r);

@@ -28,6 +28,26 @@ static void add_call(struct table *t, const struct report *r, const struct repor
 	table_addn(t, text.at, text.len, INK_PLAIN);
 }
 
+/* The calls of a process that did not fail were recorded when its job did. */
+static void put_title(const struct last_call_record *end, const char *name, struct canvas *to)
+{
+	struct words how = exit_words(end->has_exit_code, end->exit_code, end->signal,
+	                              end->core_dumped);
+	bool has_failed = end->signal || end->exit_code;
+	char title[COMM_LEN + 200];
+
+	if (!end->ended_ns && !*how.at)
+		snprintf(title, sizeof title, "Last calls of %s %d, still running", name,
+		         end->process.pid);
+	else if (*how.at && !has_failed)
+		snprintf(title, sizeof title, "Last calls of %s %d while it ran", name,
+		         end->process.pid);
+	else
+		snprintf(title, sizeof title, "Last calls of %s %d before %s", name,
+		         end->process.pid, *how.at ? how.at : "its end");
+	canvas_title(to, title);
+}
+
 static void put_flight(const struct report *r, const struct report_flight *f, size_t shown,
                        struct canvas *to)
 {
@@ -36,13 +56,8 @@ static void put_flight(const struct report *r, const struct report_flight *f, si
 		{ NULL, TABLE_LEFT, .min_width = 24, .in_middle = true },
 	};
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
-	struct words end = exit_words(f->end.has_exit_code, f->end.exit_code, f->end.signal,
-	                              f->end.core_dumped);
-	char title[COMM_LEN + 200];
 
-	snprintf(title, sizeof title, "Last calls of %s %d before %s", f->name, f->end.process.pid,
-	         *end.at ? end.at : "its end");
-	canvas_title(to, title);
+	put_title(&f->end, f->name, to);
 	for (size_t i = f->len - MIN(f->len, shown); i < f->len; i++)
 		add_call(&t, r, f, &r->calls.at[f->at + i].c);
 	table_print(&t, to);
@@ -62,7 +77,7 @@ static size_t find_command(const struct report *r)
 }
 
 /* Many scripts have children that fail as they should. So it is the command, the last one, and the latest
- * that a signal killed; in the order of their ends. */
+ * that a signal killed; in the order of their ends. One that still runs comes last: the others may have waited for it. */
 static void select_flights(const struct report *r, bool shown[static REPORT_FLIGHTS_MAX])
 {
 	size_t n = r->flights.len, command = find_command(r), count = 0;
@@ -77,9 +92,9 @@ static void select_flights(const struct report *r, bool shown[static REPORT_FLIG
 static void put_left_out(const struct report *r, struct canvas *to)
 {
 	if (r->flights_left_out)
-		canvas_printf(to, INK_QUIET,
-		              "\n  %s more processes failed, whose calls were not kept\n",
-		              format_count(r->flights_left_out).at);
+		canvas_printf(
+			to, INK_QUIET, "\n  the last calls of %s more process%s were not kept\n",
+			format_count(r->flights_left_out).at, r->flights_left_out == 1 ? "" : "es");
 }
 
 void flight_view(const struct report *r, struct canvas *to)
@@ -125,6 +140,11 @@ static const struct field_table flight_fields = FIELD_TABLE(flight_rows);
 
 void flight_view_json(struct json *j, const struct report *r)
 {
+	if (!report_has_flight_recorder(r)) {
+		json_put_str(j, "last_calls", NULL);
+		json_put_str(j, "last_calls_left_out", NULL);
+		return;
+	}
 	json_open_array(j, "last_calls");
 	vec_each(&r->flights, f) {
 		json_begin_object(j);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* flight_view.h - the last system calls of processes that failed. */
+/* flight_view.h - the last system calls of processes that failed, or that still ran when their job did. */
 #pragma once
 
 #include "base/json.h"
@@ -10,5 +10,5 @@
 void flight_view(const struct report *r, struct canvas *to);
 /* All of them. */
 void flight_view_all(const struct report *r, struct canvas *to);
-/* The members `last_calls` and `last_calls_left_out` of an open object. */
+/* The members `last_calls` and `last_calls_left_out` of an open object; null without a flight recorder. */
 void flight_view_json(struct json *j, const struct report *r);

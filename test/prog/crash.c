@@ -102,6 +102,13 @@ static void block(void)
 	(void)!read(STDIN_FILENO, &c, 1);
 }
 
+/* Calls without end, whose arguments are the same number. */
+static void spin(void)
+{
+	for (int i = 1 << 16;; i = i < 1 << 30 ? i + 1 : 1 << 16)
+		(void)lseek(i, i, SEEK_SET);
+}
+
 static void *wait_long(void *lock)
 {
 	pthread_mutex_lock(lock);
@@ -166,6 +173,7 @@ int main(int argc, char **argv)
 		{ "segv", die_of_segv }, { "abort", abort_it }, { "exit", exit_3 },
 		{ "long", long_path },   { "many", many },      { "block", block },
 		{ "ia32", ia32 },        { "thread", thread },  { "vfork", vfork_child },
+		{ "spin", spin },
 	};
 
 	for (size_t i = 0; argc == 2 && i < sizeof ways / sizeof *ways; i++)

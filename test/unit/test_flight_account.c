@@ -8,6 +8,7 @@
 #include "model_kit.h"
 
 #define EXIT_1 (1 << 8)
+#define STILL_RUNS 0
 
 struct bench {
 	struct job_roster jobs;
@@ -107,6 +108,11 @@ static const struct flight *find(const struct bench *b, int n)
 	return NULL;
 }
 
+static const char *calls_of(const struct bench *b, int n)
+{
+	return snapshot_text(&b->snap, find(b, n)->calls);
+}
+
 /* Scripts have many children that fail as they should; those must not displace a crash. */
 static void test_flights__kept_are_the_first_and_the_latest_of_each_kind(void **state)
 {
@@ -135,6 +141,49 @@ static void test_flights__kept_are_the_first_and_the_latest_of_each_kind(void **
 	done(&b);
 }
 
+/* A leftover may wait for ever, or be killed as the job ends: then its last calls are those before that. */
+static void test_flights__of_one_that_still_ran_give_way_to_those_of_its_end(void **state)
+{
+	struct bench b;
+
+	begin(&b);
+	end(&b, id_of(1), STILL_RUNS, 11);
+	end(&b, id_of(2), STILL_RUNS, 12);
+	show(&b, 0);
+	assert_int_equal(b.snap.flights.len, 2);
+	end(&b, id_of(1), SIGTERM, 13);
+	end(&b, id_of(1), STILL_RUNS, 14); /* was on its way */
+	show(&b, NS_PER_MS);
+	assert_int_equal(b.snap.flights.len, 1);
+	assert_null(strstr(calls_of(&b, 1), ",11,\"getpid\""));
+	assert_non_null(strstr(calls_of(&b, 1), ",13,\"getpid\""));
+	assert_null(strstr(calls_of(&b, 1), ",14,\"getpid\""));
+	done(&b);
+}
+
+static void test_flights__of_those_that_still_run_displace_no_others(void **state)
+{
+	struct bench b;
+	size_t kept = 0;
+
+	begin(&b);
+	end(&b, id_of(0), SIGSEGV, 1);
+	end(&b, id_of(1), EXIT_1, 1);
+	for (int i = 2; i < 100; i++)
+		end(&b, id_of(i), STILL_RUNS, 1);
+	end(&b, id_of(50), SIGKILL, 2); /* in the same sample */
+	show(&b, 0);
+	vec_each(&b.snap.flights, f)
+		kept += f->calls.len != 0;
+	assert_int_equal(kept, 3 + FLIGHT_KEPT);
+	assert_int_not_equal(find(&b, 0)->calls.len, 0);
+	assert_int_not_equal(find(&b, 1)->calls.len, 0);
+	assert_int_not_equal(find(&b, 50)->calls.len, 0);
+	done(&b);
+}
+
 RUN_TESTS(TEST(test_flights__of_threads_become_one_list),
           TEST(test_flights__of_processes_of_no_job_are_left_out),
-          TEST(test_flights__kept_are_the_first_and_the_latest_of_each_kind))
+          TEST(test_flights__kept_are_the_first_and_the_latest_of_each_kind),
+          TEST(test_flights__of_one_that_still_ran_give_way_to_those_of_its_end),
+          TEST(test_flights__of_those_that_still_run_displace_no_others))

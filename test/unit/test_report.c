@@ -255,6 +255,7 @@ static void test_report_json__has_the_keys_of_the_profile(void **state)
 	struct buf out = { 0 };
 	struct json j = { .out = &out };
 
+	snprintf(r.job.tier, sizeof r.job.tier, "BPF tracepoints, cgroup v2, " FLIGHT_TIER);
 	report_end(&r);
 	report_json(&r, &j);
 	buf_putc(&out, '\n');

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* flight.bpf.h - the flight recorder: the last system calls of each traced thread, reported when its process fails.
+/* flight.bpf.h - the flight recorder: the last system calls of each traced thread, reported when its process or its
+ * job fails.
  *
  * `flight_calls` is set before the programs are loaded: where it is 0, the verifier throws out all of this. */
 #pragma once
@@ -11,6 +12,7 @@
 #define TEXT_HALF (FLIGHT_TEXT / 2)
 #define MODE_TYPE_SHIFT 12
 #define SIGNAL_GROUP_EXIT 0x4
+#define PF_EXITING 0x4
 
 const volatile __u32 flight_calls; /* kept of each thread; 0: none */
 const volatile struct flight_rule
@@ -25,6 +27,7 @@ struct flight_state {
 	__u32 lost;           /* calls that found no page */
 	__u32 name_at;        /* where the name in path_room begins */
 	__u32 has_new_memory; /* a program was run: addresses of the call are of the one before */
+	__u32 version;        /* odd while the thread changes `now` or a page */
 	struct flight_entry now;
 	char path_room[2 * PATH_ROOM];
 };
@@ -145,6 +148,87 @@ static __noinline int flight_describe(struct flight_state *f, struct file *file)
 	return 0;
 }
 
+/* ---- changes, and how they are seen from outside --------------------------------------------- */
+
+/* Begins or ends a change. x86 does not reorder stores; elsewhere an exchange keeps their order. */
+static __always_inline void flight_turn(struct flight_state *f)
+{
+	const struct pt_regs___x86 *x86 = 0;
+	__u32 next = f->version + 1;
+
+	asm volatile("" ::: "memory");
+	if (bpf_core_field_exists(x86->di))
+		*(volatile __u32 *)&f->version = next;
+	else
+		__sync_lock_test_and_set(&f->version, next);
+	asm volatile("" ::: "memory");
+}
+
+/* Where the calls of a thread that runs are put for a report. */
+struct flight_copy {
+	__u32 fence;
+	struct flight_state state; /* to look up files with */
+	struct flight_page page;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct flight_copy);
+} copies SEC(".maps");
+
+/* What is read before and after stays there. */
+static __always_inline __u32 flight_version(struct flight_copy *c, const struct flight_state *f)
+{
+	__u32 version;
+
+	__sync_lock_test_and_set(&c->fence, 1);
+	version = *(const volatile __u32 *)&f->version;
+	__sync_lock_test_and_set(&c->fence, 0);
+	return version;
+}
+
+/* Positions in the ring of a thread. */
+struct flight_tear {
+	struct flight_page *page;
+	__u32 page_at, at, len;
+};
+
+static long flight_drop_torn(__u32 i, struct flight_tear *tear)
+{
+	__u32 since = tear->page_at + i + flight_calls - tear->at;
+
+	if (since % flight_calls < tear->len)
+		tear->page->calls[i % FLIGHT_PAGE_CALLS].call = 0;
+	return 0;
+}
+
+/* Without those that the thread may have written meanwhile: each change adds one, and the first may be the one
+ * before `at`. */
+static __always_inline void flight_copy_page(struct flight_copy *c, const struct flight_state *f,
+                                             const struct flight_page *page, __u32 n)
+{
+	struct flight_tear tear = { .page = &c->page, .page_at = n * FLIGHT_PAGE_CALLS };
+	__u32 before = flight_version(c, f), at = f->at, after;
+
+	bpf_probe_read_kernel(&c->page, sizeof c->page, page);
+	after = flight_version(c, f);
+	if (before == after && !(before & 1))
+		return;
+	tear.at = (at + flight_calls - 1) % flight_calls;
+	tear.len = (after - before) / 2 + 2;
+	bpf_loop(FLIGHT_PAGE_CALLS, flight_drop_torn, &tear, 0);
+}
+
+/* The call that the thread is in becomes the first of the page. False: it is in none, or not for long. */
+static __always_inline bool flight_copy_now(struct flight_copy *c, const struct flight_state *f)
+{
+	__u32 before = flight_version(c, f);
+
+	bpf_probe_read_kernel(&c->page.calls[0], sizeof c->page.calls[0], &f->now);
+	return c->page.calls[0].call && !(before & 1) && flight_version(c, f) == before;
+}
+
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 static __always_inline const volatile struct flight_rule *flight_rule_of(__u32 call)
@@ -228,6 +312,7 @@ static __always_inline void flight_enter(struct flight_state *f, struct task_str
 	const volatile struct flight_rule *rule = flight_rule_of(call);
 	struct flight_entry *e = &f->now;
 
+	flight_turn(f);
 	f->has_new_memory = 0;
 	e->entered_ns = now_ns;
 	e->left_ns = 0;
@@ -245,6 +330,7 @@ static __always_inline void flight_enter(struct flight_state *f, struct task_str
 		if (file)
 			flight_describe(f, file);
 	}
+	flight_turn(f);
 }
 
 /* Moves the call that the thread was in to where the oldest one was. */
@@ -273,12 +359,14 @@ static __always_inline void flight_leave(struct flight_state *f, struct task_str
 {
 	if (!f->now.call)
 		return; /* it was traced in mid-call */
+	flight_turn(f);
 	f->now.left_ns = now_ns;
 	f->now.result = result;
 	if (!f->has_new_memory && f->now.flags & (FLIGHT_PATH_IS_UNREAD | FLIGHT_MORE_IS_UNREAD))
 		flight_read_paths(&f->now, flight_rule_of(f->now.call));
 	flight_append(f, task);
 	f->now.call = 0;
+	flight_turn(f);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -319,6 +407,13 @@ static __always_inline __s32 flight_status(struct task_struct *task)
 		return BPF_CORE_READ(signal, group_exit_code);
 	return BPF_CORE_READ(signal, live.counter) ? 0
 	                                           : BPF_CORE_READ(task, group_leader, exit_code);
+}
+
+/* It has not begun to end: then it reports by itself. */
+static __always_inline bool flight_is_alive(struct task_struct *task)
+{
+	return !(task->flags & PF_EXITING) &&
+	       !(BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT);
 }
 
 static __always_inline __u32 flight_tid(struct task_struct *task)

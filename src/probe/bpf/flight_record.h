@@ -44,11 +44,12 @@ struct flight_entry {
 	char text[FLIGHT_TEXT];
 };
 
+/* A record may end before the last of its calls. */
 struct flight_page {
 	struct syscall_head head; /* len: FLIGHT_LEN */
 	__u64 since_ns;           /* calls that were entered before do not count */
 	__u32 tid;                /* in the reader's namespace */
-	__s32 wait_status;        /* of the process */
+	__s32 wait_status;        /* of the process; 0: it still runs */
 	__u32 lost;               /* calls that found no page */
 	__u32 pad;
 	struct flight_entry calls[FLIGHT_PAGE_CALLS];

@@ -11,6 +11,13 @@
 #define SYSCALL_NUMBERS 1024 /* of one ABI; those above share places */
 #define SYSCALL_RING_BYTES (4 << 20)
 
+/* What a pass over all threads is for. */
+enum syscall_pass {
+	SYSCALL_PASS_COUNTS,  /* those of traced threads are reported */
+	SYSCALL_PASS_TRACE,   /* threads of wanted processes are traced from now on */
+	SYSCALL_PASS_FLIGHTS, /* the last calls of traced threads are reported while they run */
+};
+
 /* A call is its number, with the ABI it was made through in the bits above. */
 #define SYSCALL_ABI_SHIFT 16
 enum syscall_abi_bits {

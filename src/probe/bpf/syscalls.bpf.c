@@ -285,6 +285,21 @@ static __always_inline void report_all(struct thread_calls *t, struct task_struc
 	record_submit(r);
 }
 
+static __always_inline void submit_page(struct flight_page *page, __u64 bytes,
+                                        const struct flight_state *f, struct task_struct *task,
+                                        __s32 status)
+{
+	page->head.start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	page->head.pid = task_tgid(task);
+	page->head.len = FLIGHT_LEN;
+	page->since_ns = f->since_ns;
+	page->tid = flight_tid(task);
+	page->wait_status = status;
+	page->lost = f->lost;
+	if (bpf_ringbuf_output(&ring, page, bytes, ring_wakeup()))
+		__sync_fetch_and_add(&flights_dropped, 1);
+}
+
 /* The call it is in is the last one. */
 static __always_inline void report_flight(struct thread_calls *t, struct task_struct *task)
 {
@@ -302,16 +317,34 @@ static __always_inline void report_flight(struct thread_calls *t, struct task_st
 			continue;
 		r.page = page;
 		bpf_loop(FLIGHT_PAGE_CALLS, flight_look_up, &r, 0);
-		page->head.start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-		page->head.pid = task_tgid(task);
-		page->head.len = FLIGHT_LEN;
-		page->since_ns = t->flight.since_ns;
-		page->tid = flight_tid(task);
-		page->wait_status = status;
-		page->lost = t->flight.lost;
-		if (bpf_ringbuf_output(&ring, page, sizeof *page, ring_wakeup()))
-			__sync_fetch_and_add(&flights_dropped, 1);
+		submit_page(page, sizeof *page, &t->flight, task, status);
 	}
+}
+
+/* The call it is in is in a record by itself: nothing of the thread is changed. */
+static __always_inline void report_living_flight(struct thread_calls *t, struct task_struct *task)
+{
+	__u32 first = 0;
+	struct flight_copy *c = bpf_map_lookup_elem(&copies, &first);
+	struct flight_reading r = { .task = task };
+
+	if (!c || !flight_is_alive(task))
+		return;
+	r.f = &c->state;
+	r.page = &c->page;
+	for (__u32 n = 0; n < FLIGHT_PAGES && n * FLIGHT_PAGE_CALLS < flight_calls; n++) {
+		struct flight_page *page = flight_page(task, n, 0);
+
+		if (!page)
+			continue;
+		flight_copy_page(c, &t->flight, page, n);
+		bpf_loop(FLIGHT_PAGE_CALLS, flight_look_up, &r, 0);
+		submit_page(&c->page, sizeof c->page, &t->flight, task, 0);
+	}
+	if (!flight_copy_now(c, &t->flight))
+		return;
+	flight_look_up(0, &r);
+	submit_page(&c->page, __builtin_offsetof(struct flight_page, calls[1]), &t->flight, task, 0);
 }
 
 /* It never returns from the call it is in: exit, exit_group, or one that another thread ended. */
@@ -340,8 +373,8 @@ struct {
 	__type(value, __u64); /* awaits_exec */
 } wanted SEC(".maps");
 
-__u32 pass_is_to_trace; /* else: to report */
-__u32 pass_traced;      /* threads that were found traced, or are now */
+__u32 pass;        /* enum syscall_pass: what it is for */
+__u32 pass_traced; /* threads that were found traced, or are now */
 
 /* The time so far of the call that a thread is in. */
 static __always_inline void move_entry(struct thread_calls *t)
@@ -363,7 +396,7 @@ int visit(struct task_iter_ctx *ctx)
 
 	if (!task)
 		return 0;
-	if (pass_is_to_trace) {
+	if (pass == SYSCALL_PASS_TRACE) {
 		__u32 pid = task_tgid(task);
 		__u64 *awaits_exec = bpf_map_lookup_elem(&wanted, &pid);
 
@@ -374,9 +407,13 @@ int visit(struct task_iter_ctx *ctx)
 	if (!t)
 		return 0;
 	pass_traced++;
-	if (pass_is_to_trace || t->awaits_exec)
+	if (pass == SYSCALL_PASS_TRACE || t->awaits_exec)
 		return 0;
-	move_entry(t);
-	report_all(t, task, SCRATCH_OF_PASSES);
+	if (pass == SYSCALL_PASS_COUNTS) {
+		move_entry(t);
+		report_all(t, task, SCRATCH_OF_PASSES);
+	} else if (flight_calls) {
+		report_living_flight(t, task);
+	}
 	return 0;
 }

@@ -135,11 +135,11 @@ static void detach(struct syscalls_bpf *p)
 }
 
 /* Has the kernel visit each thread. */
-static int visit_threads(struct syscalls_bpf *p, bool to_trace, struct err *err)
+static int visit_threads(struct syscalls_bpf *p, enum syscall_pass pass, struct err *err)
 {
 	char none[64];
 
-	p->skel->bss->pass_is_to_trace = to_trace;
+	p->skel->bss->pass = pass;
 	p->skel->bss->pass_traced = 0;
 	cleanup(closep) int fd = bpf_iter_open(p->skel->links.visit_fd, err);
 	if (fd < 0)
@@ -167,10 +167,19 @@ static int syscalls_bpf_trace(void *self, const pid_t *pids, size_t n, bool from
 			r = err_set(err, errno, "trace process %d: %s", (int)pids[i],
 			            strerror(errno));
 	for (int pass = 0; r == 0 && pass < 2; pass++)
-		r = visit_threads(p, true, err);
+		r = visit_threads(p, SYSCALL_PASS_TRACE, err);
 	for (size_t i = 0; i < n; i++)
 		(void)skel_map_delete_elem(wanted, &pids[i]);
 	return r;
+}
+
+static int syscalls_bpf_report_living(void *self, struct err *err)
+{
+	struct syscalls_bpf *p = self;
+
+	if (!p->is_attached || !p->skel->rodata->flight_calls)
+		return 0;
+	return visit_threads(p, SYSCALL_PASS_FLIGHTS, err);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -228,7 +237,8 @@ static bool take_call(struct sample *out, const struct flight_page *page,
 static void take_page(struct syscalls_bpf *p, const struct flight_page *page, size_t len)
 {
 	struct sample *out = p->out;
-	struct flight_piece *piece = len >= sizeof *page && page->head.pid
+	const size_t head = offsetof(struct flight_page, calls);
+	struct flight_piece *piece = len >= head && page->head.pid
 	                                     ? vec_push(&out->flights, FLIGHT_PIECES_MAX)
 	                                     : NULL;
 
@@ -239,7 +249,7 @@ static void take_page(struct syscalls_bpf *p, const struct flight_page *page, si
 		                        .has_lost = page->lost != 0,
 		                        .keep = p->skel->rodata->flight_calls,
 		                        .at = (uint32_t)out->flight_calls.len };
-	for (size_t i = 0; i < FLIGHT_PAGE_CALLS; i++)
+	for (size_t i = 0; i < MIN((len - head) / sizeof page->calls[0], FLIGHT_PAGE_CALLS); i++)
 		if (page->calls[i].call && page->calls[i].entered_ns >= page->since_ns &&
 		    !take_call(out, page, &page->calls[i]))
 			piece->has_lost = true;
@@ -302,7 +312,7 @@ static int syscalls_bpf_read(void *self, struct sample *out, struct err *err)
 
 	if (!p->is_attached)
 		return 0;
-	if (visits && visit_threads(p, false, err) < 0)
+	if (visits && visit_threads(p, SYSCALL_PASS_COUNTS, err) < 0)
 		return -err->code;
 	p->out = out;
 	if (ring_buffer_drain(p->ring, take_record, p, err) < 0)
@@ -342,6 +352,7 @@ const struct probe_ops probe_syscalls_bpf = {
 	.read = syscalls_bpf_read,
 	.fd = syscalls_bpf_fd,
 	.trace = syscalls_bpf_trace,
+	.report_living = syscalls_bpf_report_living,
 	.health = syscalls_bpf_health,
 	.close = syscalls_bpf_close,
 };
