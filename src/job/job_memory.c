@@ -31,13 +31,15 @@ void job_memory_add(struct job_memory *m, const struct proc_sample *p)
 		.anon_bytes = p->anon_bytes,
 		.faults = readings_or(&p->r, PROC_MINOR_FAULTS, 0),
 		.mapped_bytes = rss_bytes - MIN(rss_bytes, p->anon_bytes),
-		.shmem_bytes = p->pss.shmem_bytes,
+		.shmem_bytes = p->shmem_bytes,
 		.has_pss = p->pss.anon_bytes || p->pss.shmem_bytes,
 		.pss_is_fresh = p->pss.is_fresh,
 		.knows_shared = p->pss.knows_shared_anon,
 		.read_anon_bytes = p->pss.whole_anon_bytes,
 		.pss_anon_bytes = p->pss.anon_bytes,
 		.read_shared_bytes = p->pss.shared_anon_bytes,
+		.read_shmem_bytes = p->pss.whole_shmem_bytes,
+		.pss_shmem_bytes = p->pss.shmem_bytes,
 	};
 }
 
@@ -75,8 +77,11 @@ static void carry_on(struct job_memory_member *m, const struct job_memory_member
 {
 	uint64_t grown = m->anon_bytes - MIN(last->anon_bytes, m->anon_bytes);
 
-	if (!m->has_pss)
-		m->shmem_bytes = MIN(last->shmem_bytes, m->mapped_bytes);
+	if (!m->has_pss) {
+		m->shmem_bytes = MAX(m->shmem_bytes, MIN(last->shmem_bytes, m->mapped_bytes));
+		m->read_shmem_bytes = last->read_shmem_bytes;
+		m->pss_shmem_bytes = last->pss_shmem_bytes;
+	}
 	m->origin = last->origin;
 	m->inherited_bytes = last->inherited_bytes;
 	m->born_bytes = last->born_bytes;
@@ -303,7 +308,6 @@ struct family {
 	uint64_t size; /* without those that have ended and are not reaped: they share nothing */
 	uint64_t own_bytes, most_shared_bytes; /* what is not shared; the largest shared part */
 	uint64_t added_bytes;                  /* by each, to what it inherited */
-	uint64_t shmem_bytes;
 };
 
 struct families {
@@ -326,7 +330,19 @@ static void add_to_family(struct family *f, const struct job_memory_member *m)
 	f->own_bytes += m->anon_bytes - m->shared_bytes;
 	f->most_shared_bytes = MAX(f->most_shared_bytes, m->shared_bytes);
 	f->added_bytes += m->anon_bytes - m->inherited_bytes;
-	f->shmem_bytes += m->shmem_bytes;
+}
+
+static uint64_t sum_shmem(const struct job_memory_list *list)
+{
+	uint64_t sum = 0, most = 0, most_then = 0, shares = 0;
+
+	vec_each(&list->members, m) {
+		sum += m->shmem_bytes;
+		most = MAX(most, m->shmem_bytes);
+		most_then = MAX(most_then, m->read_shmem_bytes);
+		shares += MIN(m->pss_shmem_bytes, m->shmem_bytes);
+	}
+	return MIN(sum, MAX(most, shares + most - MIN(most, most_then)));
 }
 
 static uint64_t sum_families(struct job_memory *m)
@@ -346,7 +362,7 @@ static uint64_t sum_families(struct job_memory *m)
 		add_to_family(f, member);
 	}
 	vec_each(&all.list, f)
-		sum += f->shmem_bytes + MAX(f->own_bytes + f->most_shared_bytes, f->added_bytes);
+		sum += MAX(f->own_bytes + f->most_shared_bytes, f->added_bytes);
 	vec_done(&all.list);
 	map_done(&all.index);
 	return sum;
@@ -358,7 +374,7 @@ uint64_t job_memory_sum(struct job_memory *m)
 	uint64_t sum = 0;
 
 	if (m->now.members.len)
-		sum = sum_families(m);
+		sum = sum_families(m) + sum_shmem(&m->now);
 	m->last = m->now;
 	m->now = free_again;
 	vec_relax(&m->now.members);

@@ -13,8 +13,11 @@
  * still shares, and how much it has copied since the last time. Until the next time, what it allocates and
  * frees is its own, and page faults that did not make it grow are copies, but of no more than it, or
  * another one of its family, was last seen to have copied: a program that frees memory and allocates it
- * again has as many. Shares of shared memory are known from PSS alone: at a tick without it they are
- * those of the last one, but no more than is mapped. */
+ * again has as many.
+ *
+ * Shares of shared memory are known from PSS alone, and add up if all were read together. Since then it
+ * has grown by as much as the largest of the processes that map it; others may map the same pages. All of it is at
+ * least what one of them maps, and at most what all of them do. */
 #pragma once
 
 #include "model/sample.h"
@@ -25,11 +28,12 @@ struct job_memory_member {
 	uint64_t family; /* its exec_id, or where that is not known, its own proc_key */
 	uint64_t anon_bytes, faults;
 	uint64_t mapped_bytes; /* resident and not anonymous: files and shared memory */
-	uint64_t shmem_bytes;
+	uint64_t shmem_bytes;  /* shared memory, undivided */
 	bool has_pss, pss_is_fresh;
 	bool knows_shared; /* of what was read together: */
 	uint64_t read_anon_bytes, pss_anon_bytes, read_shared_bytes;
-	uint64_t shared_bytes; /* of anon_bytes, with its family; the rest is its own */
+	uint64_t read_shmem_bytes, pss_shmem_bytes;
+	uint64_t shared_bytes;    /* of anon_bytes, with its family; the rest is its own */
 	uint64_t origin;          /* proc_key of the process that it was forked from; 0: none */
 	uint64_t inherited_bytes; /* of shared_bytes: with its origin */
 	uint64_t born_bytes;      /* … when it was born */

@@ -135,6 +135,18 @@ uint64_t process_files_parse_anon(struct scan statm, uint64_t page_bytes)
 	return (resident - MIN(resident, shared)) * page_bytes;
 }
 
+/* RssShmem:	  104 kB */
+uint64_t process_files_parse_shmem(struct scan status)
+{
+	struct scan line;
+	uint64_t kib;
+
+	while (scan_line(&status, &line))
+		if (scan_lit(&line, "RssShmem:") && scan_u64(&line, &kib))
+			return kib * 1024;
+	return 0;
+}
+
 /* Pss_Anon:           112 kB
  * Anonymous pages are dirty: if no others are, Shared_Dirty counts the shared ones. */
 struct proc_pss process_files_parse_pss(struct scan rollup)

@@ -22,10 +22,10 @@
 /* What smaps_rollup shows of a process, by kind. */
 struct proc_pss {
 	uint64_t anon_bytes, shmem_bytes; /* each page divided by its users; 0 before Linux 5.9 */
-	uint64_t whole_anon_bytes;        /* undivided */
-	uint64_t shared_anon_bytes;       /* of whole_anon_bytes, that others use, too */
-	bool knows_shared_anon; /* not if it has changed pages of files or shared memory, too */
-	bool is_fresh;          /* read at this tick */
+	uint64_t whole_anon_bytes, whole_shmem_bytes; /* undivided */
+	uint64_t shared_anon_bytes; /* of whole_anon_bytes, that others use, too */
+	bool knows_shared_anon;     /* not if it has changed pages of files or shared memory, too */
+	bool is_fresh;              /* read at this tick */
 };
 
 struct proc_sample {
@@ -41,6 +41,7 @@ struct proc_sample {
 	uint64_t exec_id;
 	uint64_t waited_cpu_ns; /* of the children that it waited for; 0: none, or not known */
 	uint64_t anon_bytes;    /* the anonymous part of PROC_RSS; 0: none, or not known */
+	uint64_t shmem_bytes;   /* shared memory in PROC_RSS; of processes of jobs; 0: as above */
 	struct proc_pss pss;    /* kept until its next turn */
 };
 

@@ -144,10 +144,15 @@ class Watch(threading.Thread):
 	def __init__(self, group):
 		super().__init__()
 		self.group, self.most, self.stopped = group, 0, threading.Event()
+		self.readings = []  # (time, MiB)
 
 	def run(self):
 		while not self.stopped.wait(0.01):
-			self.most = max(self.most, used_mib(self.group))
+			self.readings.append((time.time(), used_mib(self.group)))
+			self.most = max(self.most, self.readings[-1][1])
+
+	def at(self, when):
+		return min(self.readings, key=lambda reading: abs(reading[0] - when))[1]
 
 	def __enter__(self):
 		self.start()
@@ -244,6 +249,37 @@ def test_workers_of_a_watched_process_do_not_use_more_and_more_either(proctor, g
 			_, err = recorder.communicate(timeout=60)
 	job = proctor.sql("SELECT * FROM jobs")[0]
 	assert is_close(job["peak_used_mb"], watch.most), (job["peak_used_mb"], watch.most, err)
+
+
+FILL = """
+def fill(block, first, last):
+	for mib in range(first, last, 4):
+		touch(block, 4, mib); time.sleep(0.06)
+fd = os.memfd_create("data"); os.truncate(fd, 160 * MIB); a = mmap.mmap(fd, 160 * MIB)
+"""
+FILLERS = {
+	"one process": "fill(a, 0, 160)",
+	"two workers": """
+for number in range(2):
+	if os.fork() == 0:
+		fill(a, 80 * number, 80 * number + 80)
+		os._exit(0)
+os.wait(); os.wait()""",
+}
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("name", FILLERS)
+def test_shared_memory_is_counted_while_it_is_being_filled(as_nobody, group, name):
+	enter = 'echo $$ > %s/cgroup.procs && exec "$@"' % group
+	with Watch(group) as watch:
+		done = as_nobody("run", "--", "sh", "-c", enter, "sh", sys.executable, "-c", HOLD + FILL + FILLERS[name])
+	assert done.returncode == 0, done.stderr
+	samples = as_nobody.sql("SELECT timestamp, used_mb FROM job_samples WHERE used_mb > 0")
+	pairs = [(row["used_mb"], watch.at(row["timestamp"])) for row in samples]
+	ratios = [used / truth for used, truth in pairs if truth > 40]
+	assert len(ratios) >= 3 and abs(statistics.median(ratios) - 1) < 2 * ALLOWED, pairs  # it grows between a sample and the reading of the truth
+	assert max(used for used, _ in pairs) <= watch.most * (1 + ALLOWED) + FEW_MIB, pairs
 
 
 LEAVE = """

@@ -14,8 +14,9 @@ struct process {
 	uint64_t anon_mib, faults_mib; /* faults in pages that make so much memory */
 	uint64_t pss_anon_mib;         /* 0: not read at this tick */
 	uint64_t pss_shmem_mib, mapped_mib;
-	uint64_t read_anon_mib; /* when PSS was read; 0: as much as before */
-	uint64_t shared_mib;    /* of that; 0: not known */
+	uint64_t shmem_mib, read_shmem_mib; /* undivided: now, and when PSS was read */
+	uint64_t read_anon_mib;             /* when PSS was read; 0: as much as before */
+	uint64_t shared_mib;                /* of that; 0: not known */
 };
 
 static void add(struct job_memory *m, struct process p)
@@ -25,8 +26,10 @@ static void add(struct job_memory *m, struct process p)
 		.ppid = p.ppid,
 		.exec_id = p.exec_id,
 		.anon_bytes = p.anon_mib * MIB,
+		.shmem_bytes = p.shmem_mib * MIB,
 		.pss = { .anon_bytes = p.pss_anon_mib * MIB,
 		         .shmem_bytes = p.pss_shmem_mib * MIB,
+		         .whole_shmem_bytes = p.read_shmem_mib * MIB,
 		         .whole_anon_bytes = (p.read_anon_mib ? p.read_anon_mib : p.anon_mib) * MIB,
 		         .shared_anon_bytes = p.shared_mib * MIB,
 		         .knows_shared_anon = p.shared_mib > 0,
@@ -263,8 +266,10 @@ static void test_job_memory__adds_shares_of_shared_memory(void **state)
 {
 	struct job_memory m = { 0 };
 
-	add(&m, (struct process){ 10, 1, SORT, 10, 10, 10, .pss_shmem_mib = 100 });
-	add(&m, (struct process){ 11, 1, PYTHON, 20, 20, 20, .pss_shmem_mib = 100 });
+	add(&m, (struct process){ 10, 1, SORT, 10, 10, 10, .pss_shmem_mib = 100, .shmem_mib = 150,
+	                          .read_shmem_mib = 150 });
+	add(&m, (struct process){ 11, 1, PYTHON, 20, 20, 20, .pss_shmem_mib = 100, .shmem_mib = 150,
+	                          .read_shmem_mib = 150 });
 	assert_int_equal(sum_mib(&m), 230);
 	job_memory_done(&m);
 }
@@ -273,8 +278,8 @@ static void test_job_memory__keeps_shares_of_shared_memory_until_they_are_read_a
 {
 	struct job_memory m = { 0 };
 
-	add(&m,
-	    (struct process){ 10, 1, PYTHON, 10, 10, 10, .pss_shmem_mib = 100, .mapped_mib = 106 });
+	add(&m, (struct process){ 10, 1, PYTHON, 10, 10, 10, .pss_shmem_mib = 100,
+	                          .mapped_mib = 106, .shmem_mib = 100, .read_shmem_mib = 100 });
 	assert_int_equal(sum_mib(&m), 110);
 	add(&m, (struct process){ 10, 1, PYTHON, 10, 10, .mapped_mib = 106 });
 	assert_int_equal(sum_mib(&m), 110);
@@ -283,6 +288,61 @@ static void test_job_memory__keeps_shares_of_shared_memory_until_they_are_read_a
 	assert_int_equal(sum_mib(&m), 36);
 	add(&m, (struct process){ 10, 1, PYTHON, 10, 10, 10, .mapped_mib = 6 });
 	assert_int_equal(sum_mib(&m), 10);
+	job_memory_done(&m);
+}
+
+static void test_job_memory__follows_shared_memory_of_one_process_without_pss(void **state)
+{
+	struct job_memory m = { 0 };
+
+	(void)state;
+	add(&m, (struct process){ 10, 1, PYTHON, 10, 10, .mapped_mib = 46, .shmem_mib = 40 });
+	assert_int_equal(sum_mib(&m), 50);
+	add(&m, (struct process){ 10, 1, PYTHON, 10, 10, 10, .mapped_mib = 206, .shmem_mib = 200,
+	                          .pss_shmem_mib = 40, .read_shmem_mib = 40 });
+	assert_int_equal(sum_mib(&m), 210);
+	add(&m, (struct process){ 10, 1, PYTHON, 10, 10, 10, .mapped_mib = 26, .shmem_mib = 20,
+	                          .pss_shmem_mib = 40, .read_shmem_mib = 40 });
+	assert_int_equal(sum_mib(&m), 30);
+	job_memory_done(&m);
+}
+
+/* One writes, and the other has read half of it. */
+static void add_sharers(struct job_memory *m, uint64_t written_mib, uint64_t reader_mib)
+{
+	add(m, (struct process){ 10, 1, PYTHON, 10, 10, 10, .shmem_mib = written_mib,
+	                         .pss_shmem_mib = 75, .read_shmem_mib = 100 });
+	add(m, (struct process){ 11, 1, SORT, 10, 10, 10, .shmem_mib = reader_mib,
+	                         .pss_shmem_mib = 25, .read_shmem_mib = 50 });
+}
+
+static void test_job_memory__follows_shared_memory_that_grows_between_readings(void **state)
+{
+	struct job_memory m = { 0 };
+
+	(void)state;
+	add_sharers(&m, 100, 50);
+	assert_int_equal(sum_mib(&m), 20 + 100);
+	add_sharers(&m, 140, 50);
+	assert_int_equal(sum_mib(&m), 20 + 140);
+	/* The reader follows: these pages are not new. */
+	add_sharers(&m, 140, 120);
+	assert_int_equal(sum_mib(&m), 20 + 140);
+	/* Both have unmapped most of it. */
+	add_sharers(&m, 30, 10);
+	assert_int_equal(sum_mib(&m), 20 + 40);
+	job_memory_done(&m);
+}
+
+static void test_job_memory__adds_no_shared_memory_of_a_child_before_it_is_read(void **state)
+{
+	struct job_memory m = { 0 };
+
+	(void)state;
+	add(&m, (struct process){ 10, 1, PYTHON, 10, 10, 5, .shmem_mib = 100, .pss_shmem_mib = 100,
+	                          .read_shmem_mib = 100 });
+	add(&m, (struct process){ 11, 10, PYTHON, 10, 0, .mapped_mib = 90, .shmem_mib = 90 });
+	assert_int_equal(sum_mib(&m), 10 + 100);
 	job_memory_done(&m);
 }
 
@@ -325,5 +385,8 @@ RUN_TESTS(TEST(test_job_memory__ignores_pss_of_the_program_that_runs_since),
           TEST(test_job_memory__is_corrected_by_what_the_kernel_divided),
           TEST(test_job_memory__adds_shares_of_shared_memory),
           TEST(test_job_memory__keeps_shares_of_shared_memory_until_they_are_read_again),
+          TEST(test_job_memory__follows_shared_memory_of_one_process_without_pss),
+          TEST(test_job_memory__follows_shared_memory_that_grows_between_readings),
+          TEST(test_job_memory__adds_no_shared_memory_of_a_child_before_it_is_read),
           TEST(test_job_memory__follows_what_is_freed),
           TEST(test_job_memory__of_no_processes_is_nothing))

@@ -79,6 +79,15 @@ static void test_process_files_parse_peak__finds_the_high_water_mark(void **stat
 	assert_false(process_files_parse(PROCESS_STATUS, scan_str("Name:\tkthreadd\n"), &r));
 }
 
+static void test_process_files_parse_shmem__finds_shared_memory_or_none(void **state)
+{
+	(void)state;
+	assert_int_equal(process_files_parse_shmem(scan_str(
+				 "Name:\tcat\nRssFile:\t     2000 kB\nRssShmem:\t      104 kB\n")),
+	                 104 * 1024);
+	assert_int_equal(process_files_parse_shmem(scan_str("Name:\tkthreadd\n")), 0);
+}
+
 static void test_process_details__reads_a_frozen_machine(void **state)
 {
 	struct probe_env env = tree_frozen("proc-6.18");
@@ -484,6 +493,7 @@ RUN_TESTS(
 	TEST(test_process_files_parse_rollup__adds_what_is_private),
 	TEST(test_process_files_parse_pss__knows_what_is_shared_if_only_anonymous_pages_are_dirty),
 	TEST(test_process_files_parse_fd_limit__takes_the_soft_one),
+	TEST(test_process_files_parse_shmem__finds_shared_memory_or_none),
 	TEST(test_process_files_parse_peak__finds_the_high_water_mark),
 	TEST(test_process_details__reads_a_frozen_machine),
 	TEST(test_process_details__gives_all_their_turn_the_largest_first),

@@ -21,8 +21,7 @@
 #define ROUNDS_TILL_REVIEW                                                                         \
 	64 /* of a process that seems idle: others may have begun or ceased to share its pages */
 
-#define PAGE_BYTES 4096      /* at least */
-#define MAPPING_TICKS_MAX 10 /* in a row; one that goes on is read nevertheless */
+#define PAGE_BYTES 4096 /* at least */
 
 #define TICKS_TILL_ASKED 8 /* for the limit of a process of a job, which may have changed */
 #define ASKED_AGAIN_MAX 32 /* in one tick */
@@ -40,9 +39,8 @@ struct entry {
 	uint32_t met_tick;    /* when it was seen first */
 	uint32_t read_round;  /* 0: never */
 	uint64_t rss, faults; /* as they were then */
-	uint64_t mapped;      /* files and shared memory, at the last tick */
-	uint32_t
-		mapping_ticks; /* since it began to map more or less from tick to tick; 0: it does not */
+	uint64_t mapped;      /* files and shared memory, when this was read: */
+	uint64_t shmem_bytes; /* of them, shared memory */
 	uint32_t chosen_round;
 	uint32_t asked_tick; /* for its limit; 0: never */
 	bool is_refused;     /* we may not read it: never tried again */
@@ -64,7 +62,6 @@ struct detail {
 	bool is_round;     /* this one gives turns: PSS is wanted, or sharers have left */
 	size_t next_asked; /* of the focus, for its limit */
 	size_t sharers;    /* of the focus, that mapped shared memory in the last round */
-	bool is_mapping;   /* one of the focus is: what they share is read when it is done */
 	int64_t credit_ns; /* a large process may cost more than a tick's share: paid back */
 	uint64_t mono_ns;  /* of the last tick */
 	struct process_slots known;  /* struct entry of each process */
@@ -123,8 +120,20 @@ static void keep_details(const struct process_request *q, struct entry *e)
 		if (readings_has(&r, details[i]))
 			e->value[i] = r.value[details[i]];
 	e->present |= r.present;
-	if (readings_has(&r, PROC_PSS))
+	if (q->files & 1U << PROCESS_STATUS)
+		e->shmem_bytes = process_files_parse_shmem(q->text[PROCESS_STATUS]);
+	if (readings_has(&r, PROC_PSS)) {
 		e->pss = process_files_parse_pss(q->text[PROCESS_ROLLUP]);
+		e->pss.whole_shmem_bytes = e->shmem_bytes;
+	}
+}
+
+/* Of all that is resident: files and shared memory. */
+static uint64_t mapped_bytes(const struct proc_sample *p)
+{
+	uint64_t rss = readings_or(&p->r, PROC_RSS, 0);
+
+	return rss - MIN(rss, p->anon_bytes);
 }
 
 static void take_turn(struct detail *self, const struct turn *t)
@@ -143,6 +152,7 @@ static void take_turn(struct detail *self, const struct turn *t)
 	e->has_forked = false;
 	e->rss = readings_or(&t->proc->r, PROC_RSS, 0);
 	e->faults = readings_or(&t->proc->r, PROC_MINOR_FAULTS, 0);
+	e->mapped = mapped_bytes(t->proc);
 	e->is_slow = q.error == -ETIMEDOUT || q.errors[PROCESS_ROLLUP] == -ETIMEDOUT;
 	e->is_refused |= q.errors[PROCESS_ROLLUP] == -EACCES || q.errors[PROCESS_ROLLUP] == -EPERM;
 	if (!is_of(&q, t->proc->id))
@@ -169,6 +179,20 @@ static void read_limit(struct detail *self, const struct proc_sample *p, struct 
 	e->present &= ~(UINT64_C(1) << PROC_FD_LIMIT); /* it may have none any more */
 	if (is_of(&q, p->id))
 		keep_details(&q, e);
+	self->credit_ns -= (int64_t)(spent_ns(self) - begin);
+}
+
+/* A small file, unlike smaps_rollup: no page is looked at. */
+static void read_shmem(struct detail *self, const struct turn *t)
+{
+	struct process_request q = { .pid = t->proc->id.pid,
+		                     .files = 1U << PROCESS_STAT | 1U << PROCESS_STATUS };
+	uint64_t begin = spent_ns(self);
+
+	process_reader_read(self->reader, &q, 1);
+	t->entry->mapped = mapped_bytes(t->proc);
+	if (is_of(&q, t->proc->id))
+		keep_details(&q, t->entry);
 	self->credit_ns -= (int64_t)(spent_ns(self) - begin);
 }
 
@@ -206,21 +230,18 @@ static bool has_moved(uint64_t from, uint64_t to, uint64_t whole)
 	return (to > from ? to - from : from - to) > whole / 50;
 }
 
-static void follow_mapped(const struct proc_sample *p, struct entry *e)
+/* In a storm of processes few live on until the next tick. */
+static bool is_settled(const struct detail *self, const struct entry *e)
 {
-	uint64_t rss = readings_or(&p->r, PROC_RSS, 0), mapped = rss - MIN(rss, p->anon_bytes);
-	bool is_mapping = e->met_tick && has_moved(e->mapped, mapped, rss);
-
-	e->mapping_ticks = is_mapping ? (e->mapping_ticks + 1) % MAPPING_TICKS_MAX : 0;
-	e->mapped = mapped;
+	return self->round == 1 || e->met_tick != self->tick;
 }
 
 static bool is_due(const struct detail *self, const struct proc_sample *p, const struct entry *e)
 {
-	if (!has_memory(p) || (self->is_mapping && (e->mapping_ticks || e->pss.shmem_bytes)))
+	if (!has_memory(p))
 		return false;
-	if (!e->read_round) /* in a storm of processes few live on until the next tick */
-		return self->round == 1 || e->met_tick != self->tick;
+	if (!e->read_round)
+		return is_settled(self, e);
 	return e->has_forked || self->round - e->read_round >= ROUNDS_TILL_REVIEW ||
 	       has_moved(e->rss, readings_or(&p->r, PROC_RSS, 0), e->rss) ||
 	       has_moved(e->faults * PAGE_BYTES,
@@ -233,7 +254,16 @@ static struct entry *entry_of(const struct detail *self, const struct sample *ou
 	return p ? self->entries.at[p - out->procs.at] : NULL;
 }
 
+static bool has_remapped(const struct detail *self, const struct proc_sample *p,
+                         const struct entry *e)
+{
+	return has_memory(p) && is_settled(self, e) &&
+	       has_moved(e->mapped, mapped_bytes(p), readings_or(&p->r, PROC_RSS, 0));
+}
+
 static size_t choose_focus(struct detail *self, struct sample *out,
+                           bool is_chosen(const struct detail *, const struct proc_sample *,
+                                          const struct entry *),
                            struct turn turns[TURNS_PER_TICK])
 {
 	size_t len = 0;
@@ -242,7 +272,7 @@ static size_t choose_focus(struct detail *self, struct sample *out,
 		struct proc_sample *p = sample_find_proc(out, id->pid);
 		struct entry *e = entry_of(self, out, p);
 
-		if (!e || !proc_id_eq(p->id, *id) || !is_due(self, p, e))
+		if (!e || !proc_id_eq(p->id, *id) || !is_chosen(self, p, e))
 			continue;
 		e->chosen_round = self->round;
 		offer(turns, &len, TURNS_PER_TICK, (struct turn){ p, e });
@@ -345,8 +375,6 @@ static bool find_entries(struct detail *self, const struct sample *out)
 
 		if (e && p->exec_id && e->exec_id != p->exec_id)
 			*e = (struct entry){ .exec_id = p->exec_id };
-		if (e)
-			follow_mapped(p, e);
 		if (e && !e->met_tick)
 			e->met_tick = self->tick;
 		self->entries.at[self->entries.len++] = e;
@@ -381,6 +409,7 @@ static void fill(struct detail *self, struct sample *out)
 			continue;
 		self->refused += e->is_refused;
 		self->slow += e->is_slow;
+		out->procs.at[i].shmem_bytes = MIN(e->shmem_bytes, mapped_bytes(&out->procs.at[i]));
 		if (e->present >> PROC_PSS & 1) {
 			out->procs.at[i].pss = e->pss;
 			out->procs.at[i].pss.is_fresh = self->is_round &&
@@ -401,7 +430,7 @@ static size_t count_sharers(const struct detail *self, const struct sample *out,
 		const struct proc_sample *p = sample_find_proc(out, id->pid);
 		const struct entry *e = entry_of(self, out, p);
 
-		if (!e || !e->pss.shmem_bytes || !has_memory(p))
+		if (!e || !e->shmem_bytes || !has_memory(p))
 			continue;
 		sharers++;
 		*ret_is_new |= e->read_round == self->round;
@@ -410,36 +439,25 @@ static size_t count_sharers(const struct detail *self, const struct sample *out,
 }
 
 /* Each process that maps shared memory makes the shares of the others smaller, and each that leaves makes
- * them larger: they are read together, at whatever price, and not while one is mapping it, or their sum
- * would count some pages twice or not at all. */
+ * them larger: they are read together, whatever that costs once it has begun, or their sum would count some
+ * pages twice or not at all. */
 static void read_sharers(struct detail *self, struct sample *out)
 {
 	bool has_changed = false;
 	size_t sharers = count_sharers(self, out, &has_changed);
 
-	if (self->is_mapping)
+	has_changed |= sharers != self->sharers && self->credit_ns > 0;
+	if (!has_changed)
 		return;
-	has_changed |= sharers != self->sharers;
 	self->sharers = sharers;
 	vec_each(&out->focus, id) {
-		struct proc_sample *p = has_changed ? sample_find_proc(out, id->pid) : NULL;
+		struct proc_sample *p = sample_find_proc(out, id->pid);
 		struct entry *e = entry_of(self, out, p);
 
 		if (e && has_memory(p) && e->read_round != self->round &&
-		    (e->pss.shmem_bytes || !e->read_round))
+		    (e->shmem_bytes || e->pss.shmem_bytes || !e->read_round))
 			pay_turn(self, &(struct turn){ p, e });
 	}
-}
-
-static bool is_mapping(const struct detail *self, const struct sample *out)
-{
-	vec_each(&out->focus, id) {
-		const struct entry *e = entry_of(self, out, sample_find_proc(out, id->pid));
-
-		if (e && e->mapping_ticks)
-			return true;
-	}
-	return false;
 }
 
 static void take_all_turns(struct detail *self, struct sample *out)
@@ -448,8 +466,10 @@ static void take_all_turns(struct detail *self, struct sample *out)
 	size_t len;
 
 	self->round++;
-	self->is_mapping = is_mapping(self, out);
-	len = choose_focus(self, out, turns);
+	len = choose_focus(self, out, has_remapped, turns);
+	for (size_t i = 0; i < len && self->credit_ns > 0; i++)
+		read_shmem(self, &turns[i]);
+	len = choose_focus(self, out, is_due, turns);
 	take_turns(self, turns, len);
 	read_sharers(self, out);
 	len = TURNS_PER_TICK - len;
