@@ -181,6 +181,19 @@ int job_input_begin_sheet(struct engine *e, const struct job_input_sheet *begun,
 	return 0;
 }
 
+/* Its processes may all have been too short-lived to be seen busy. */
+static void take_use(struct sheet *sheet, struct sheet_use used)
+{
+	uint64_t now_ns = clock_wall_ns(), took_ns = now_ns - MIN(now_ns, sheet->started_ns);
+
+	used.max_cpu_ratio = fmax(used.max_cpu_ratio,
+	                          sheet_use_mean_cpu(used.figures[SHEET_FIGURE_CPU], took_ns));
+	if (sheet->attempt == 1)
+		sheet->own = used;
+	else
+		sheet_use_add(&sheet->own, &used);
+}
+
 static void end_account(struct engine *e, const struct job_row *row, struct sheet *sheet,
                         const struct sheet_use *used)
 {
@@ -188,10 +201,8 @@ static void end_account(struct engine *e, const struct job_row *row, struct shee
 	struct proc_readings now;
 	uint64_t waited_ns;
 
-	if (used && sheet->attempt == 1)
-		sheet->own = *used;
-	else if (used)
-		sheet_use_add(&sheet->own, used);
+	if (used)
+		take_use(sheet, *used);
 	vec_each(accounts, a) {
 		bool is_read = a->num == sheet->num && !a->closed_boot_ns && !a->is_final &&
 		               process_lookup_usage(engine_jobs(e)->reader, a->id, &now);

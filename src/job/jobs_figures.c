@@ -6,9 +6,8 @@
 
 #include "job/allowance.h"
 #include "job/cgroup/oom_watch.h"
+#include "job/cpu_spread.h"
 #include "job/sheet_tree.h"
-
-#define JITTER_NS 100000000 /* between the counters and the clock */
 
 /* Whether its figures are ours to compute: not those of one that ended before us, or whose recorder reported
  * it when its process was gone. Those of a job whose recorder writes into our store are shown while it runs. */
@@ -152,6 +151,7 @@ static void account_processes(struct jobs *jobs, const struct snapshot *snap)
 		if (!w || !keeps_accounts(w) || w->row->closed_boot_ns)
 			continue;
 		accounting_take_process(&w->accounting, p);
+		w->tasks += readings_or(&p->s.r, PROC_THREADS, 1);
 		if (p->is_joined && !w->row->job.is_foreign)
 			sheet_accounts_find(&w->sheet_accounts, w->row, p, snap->boot_ns);
 		if (!job_usage_counts_memory(w->group))
@@ -263,41 +263,6 @@ static void compute(const struct jobs *jobs, struct watched_job *w,
 		w->hooks->show(w->hooks_self, job);
 }
 
-/* How much CPU time is possible in so much time: on all its CPUs, also under a quota, which holds for a whole
- * period. A job that uses more has been allowed more CPUs since it started. */
-static uint64_t most_cpu(struct watched_job *w, uint64_t growth, uint64_t elapsed_ns)
-{
-	uint64_t most = w->row->job.allowed.cpus * elapsed_ns;
-
-	w->exceeds_allowance |= growth > most + JITTER_NS;
-	return most && !w->exceeds_allowance ? most
-	                                     : elapsed_ns * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
-}
-
-/* The CPU time since the last tick, as a share of the time since then. What exceeds the CPUs that the job
- * may run on belongs to other ticks: the counters and the clock are not read at one instant. It is shown
- * with the next ones, so that the shares add up to what the sum has. */
-static void spread_cpu(struct watched_job *w, uint64_t boot_ns, struct job_sum *sum)
-{
-	uint64_t since_ns = w->spread_boot_ns ? w->spread_boot_ns : w->accounting.started_boot_ns;
-	uint64_t elapsed_ns = boot_ns - MIN(boot_ns, since_ns), growth, most;
-
-	sum->cpu_ns = w->usage.cpu;
-	if (!figure_is_known(sum->cpu_ns) || !elapsed_ns)
-		return;
-	if (w->is_resumed && !w->spread_boot_ns) {
-		w->spread_cpu_ns = sum->cpu_ns.value;
-		w->spread_boot_ns = boot_ns;
-		return;
-	}
-	growth = sum->cpu_ns.value - MIN(sum->cpu_ns.value, w->spread_cpu_ns);
-	most = most_cpu(w, growth, elapsed_ns);
-	w->spread_cpu_ns += MIN(growth, most);
-	w->spread_boot_ns = boot_ns;
-	sum->cpu_ns.value = w->spread_cpu_ns;
-	sum->cpu_ratio = (double)MIN(growth, most) / (double)elapsed_ns;
-}
-
 static void measure_groups(struct jobs *jobs, const struct snapshot *snap)
 {
 	for (int32_t i = 0; (size_t)i < snap->jobs.len; i++) {
@@ -336,7 +301,7 @@ static void show_sum(struct watched_job *w, const struct snapshot *snap, struct 
 	sum->charged = w->usage.charged;
 	sum->read = w->usage.read;
 	sum->written = w->usage.written;
-	spread_cpu(w, snap->boot_ns, sum);
+	cpu_spread_take(w, snap->boot_ns, sum);
 }
 
 /* Of the time since the tick before, that in which the machine did not sleep and no tick was missed: what
@@ -359,6 +324,7 @@ static void account_job(const struct jobs *jobs, struct watched_job *w, struct s
 	struct job_sum *sum = is_sampled ? &snap->sums.at[index] : NULL;
 	const struct job_usage_sources from = sources_of(jobs, w);
 
+	cpu_spread_count_tasks(w);
 	if (sum) {
 		end_tick(jobs, w, snap);
 		gpu_account_take(&w->gpus, snap, watched_ns, sum);

@@ -10,7 +10,6 @@
 /* Each CPU counts a few pages of its own: so much more is a new peak. */
 #define PEAK_NOISE_BYTES ((uint64_t)1 << 20)
 #define WAITED_NOISE_NS (2 * NS_PER_TICK) /* /proc has whole ticks, of two counters */
-#define MEAN_MIN_NS (50 * NS_PER_MS)      /* over less a share of CPU time means little */
 
 void sheet_accounts_done(struct sheet_accounts *t)
 {
@@ -112,16 +111,24 @@ void sheet_accounts_find(struct sheet_accounts *t, const struct job_row *row,
 		a->is_joined = a->is_late = true;
 }
 
+static uint64_t waited(const struct sheet_account *a)
+{
+	uint64_t begin_ns = a->waited_begin_ns + WAITED_NOISE_NS;
+
+	return a->counts_waited ? a->waited_ns - MIN(a->waited_ns, begin_ns) : 0;
+}
+
 /* Over the whole sheet, however few ticks it saw. */
 static void take_mean(struct sheet_account *a, uint64_t now_boot_ns)
 {
-	uint64_t elapsed_ns = now_boot_ns - MIN(now_boot_ns, a->begin_boot_ns);
-	double mean = rate_per_s(readings_or(&a->begin, PROC_CPU_TIME, 0),
-	                         readings_or(&a->now, PROC_CPU_TIME, 0), elapsed_ns) /
-	              1e9;
+	uint64_t begin_ns = readings_or(&a->begin, PROC_CPU_TIME, 0);
+	uint64_t end_ns = readings_or(&a->now, PROC_CPU_TIME, 0);
+	const struct figure cpu = { end_ns - MIN(end_ns, begin_ns) + waited(a), QUALITY_AT_LEAST };
 
-	if (elapsed_ns >= MEAN_MIN_NS && !a->is_late)
-		a->max_cpu_ratio = fmax(a->max_cpu_ratio, mean);
+	if (!a->is_late)
+		a->max_cpu_ratio = fmax(
+			a->max_cpu_ratio,
+			sheet_use_mean_cpu(cpu, now_boot_ns - MIN(now_boot_ns, a->begin_boot_ns)));
 }
 
 void sheet_account_end(struct sheet_account *a, const struct proc_readings *at,
@@ -192,13 +199,6 @@ static struct figure peak(const struct sheet_account *a)
 	                                                  : a->peak_bytes;
 
 	return (struct figure){ bytes, bytes ? QUALITY_SAMPLED : QUALITY_MISSING };
-}
-
-static uint64_t waited(const struct sheet_account *a)
-{
-	uint64_t begin_ns = a->waited_begin_ns + WAITED_NOISE_NS;
-
-	return a->counts_waited ? a->waited_ns - MIN(a->waited_ns, begin_ns) : 0;
 }
 
 static struct sheet_use use_of(const struct sheet_account *a)

@@ -45,8 +45,11 @@ struct watched_job {
 	const struct cgroup_readings *group; /* its own, of this snapshot; NULL: it has none */
 	/* The CPU time that was spread over the ticks so far, and until when. */
 	uint64_t spread_cpu_ns, spread_boot_ns;
+	uint64_t spread_growth_ns, spread_elapsed_ns; /* … with the last tick */
 	uint64_t memory_limit;  /* the largest that was in force when it was exceeded; 0: never */
+	uint64_t tasks;         /* of its processes at this tick */
 	bool exceeds_allowance; /* it uses more CPUs than it was allowed as it started */
+	bool exceeds_tasks;     /* … than it was seen to have tasks */
 	bool is_resumed; /* it was not watched all the time: CPU time of before is not spread */
 	struct sheet_accounts sheet_accounts; /* of sheets that run */
 	struct job_claim claim;

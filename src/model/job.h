@@ -136,6 +136,7 @@ struct job {
 	uint32_t running_sheets, completed_sheets, failed_sheets; /* while it is ours: not stored */
 	uint64_t limit[JOB_LIMIT_COUNT];                          /* 0: none was set */
 	struct allowance allowed;
+	uint64_t most_tasks; /* that may have run at once, as far as was seen; 0: not known */
 	unsigned limits_hit;        /* bits 1 << JOB_LIMIT_… */
 	unsigned parent_limits_hit; /* when read, of a job that was lost or out of memory: those of
 	                               its parents */

@@ -10,6 +10,8 @@
 #define SAME_CPU_NS (20 * NS_PER_MS)
 /* … and the kernel's mark lacks a few pages that each CPU counts for itself. */
 #define SAME_PEAK_BYTES ((uint64_t)1 << 20)
+#define MEAN_MIN_NS (50 * NS_PER_MS) /* over less a share of CPU time means little */
+#define MEAN_MIN 0.001               /* the least that is stored */
 
 const struct metric sheet_figures[] = {
 #define X(id, key_, unit_, help_)                                                                  \
@@ -50,6 +52,14 @@ static struct figure sum(struct figure a, struct figure b)
 	return (struct figure){ a.value + b.value, join(a, b) };
 }
 
+double sheet_use_mean_cpu(struct figure cpu_ns, uint64_t took_ns)
+{
+	double mean = (double)cpu_ns.value / (double)MAX(took_ns, (uint64_t)1);
+	bool is_bound = figure_is_known(cpu_ns) && cpu_ns.quality != QUALITY_AT_MOST;
+
+	return is_bound && took_ns >= MEAN_MIN_NS && mean >= MEAN_MIN ? mean : (double)NAN;
+}
+
 void sheet_use_add(struct sheet_use *to, const struct sheet_use *more)
 {
 	for (enum sheet_figure i = 0; i < SHEET_FIGURE_COUNT; i++)
@@ -84,7 +94,7 @@ static void join_wrapper(struct sheet_use *use, const struct sheet_use *born)
 	*cpu = choose(*cpu, born->figures[SHEET_FIGURE_CPU], SAME_CPU_NS);
 	*peak = choose(*peak, born->figures[SHEET_FIGURE_PEAK_RSS], SAME_PEAK_BYTES);
 	use->processes = born->processes;
-	use->max_cpu_ratio = born->max_cpu_ratio;
+	use->max_cpu_ratio = fmax(use->max_cpu_ratio, born->max_cpu_ratio);
 }
 
 /* Where the kernel did not report what each process used in all, most lived between two ticks: then what their

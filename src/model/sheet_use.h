@@ -40,7 +40,8 @@ extern const struct metric sheet_figures[SHEET_FIGURE_COUNT];
 struct sheet_use {
 	struct figure figures[SHEET_FIGURE_COUNT];
 	uint64_t processes;   /* of an own part: that opened it, and that joined */
-	double max_cpu_ratio; /* of its busiest process, sampled; NAN: not known */
+	double max_cpu_ratio; /* of its busiest process, sampled, or the mean if that is more; NAN:
+	                         not known */
 	enum sheet_lack lack;
 	uint64_t waited_cpu_ns; /* of an own part: of children that were born in it and waited for;
 	                           0: none, or not known */
@@ -52,6 +53,8 @@ void sheet_use_json(struct json *j, const struct sheet_use *use);
 const char *sheet_lack_reason(enum sheet_lack lack);
 /* Another attempt of the same sheet: sums, and the larger peak. */
 void sheet_use_add(struct sheet_use *to, const struct sheet_use *more);
+/* The share of CPU over all that time, in which some were busier; NAN: not known, or nothing. */
+double sheet_use_mean_cpu(struct figure cpu_ns, uint64_t took_ns);
 /* `own`: of the process that opened it, or what `proctor sheet` reported (`is_wrapper`). `born`: of
  * the processes that were born in it. */
 struct sheet_use sheet_use_join(const struct sheet_use *own, const struct sheet_use *born,

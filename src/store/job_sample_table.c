@@ -117,6 +117,7 @@ static int put(struct store *st, const struct snapshot *snap, struct err *err)
 /* ---- at the end of a job --------------------------------------------------------------------- */
 
 #define LATEST_MAX 64
+#define SHORT_US 20000 /* counters of /proc have steps of half as much */
 
 /* A sample, or the begin or the end of the job. */
 struct cpu_point {
@@ -125,9 +126,11 @@ struct cpu_point {
 };
 
 struct cpu_points {
-	struct cpu_point at[LATEST_MAX + 1]; /* the latest first */
+	struct cpu_point at[LATEST_MAX + 2]; /* the latest first */
 	size_t len;
-	int64_t cpus;
+	int64_t cpus;     /* that the job could use at once … */
+	int64_t allowed;  /* … and, if it had more tasks than were seen */
+	int64_t short_us; /* no time that is shorter has a share of its own */
 };
 
 static int64_t time_us(double seconds)
@@ -135,77 +138,96 @@ static int64_t time_us(double seconds)
 	return (int64_t)(seconds * 1e6);
 }
 
-/* What was used by then at least, if no more than all CPUs were busy from then on. */
-static int64_t least_cpu(const struct cpu_point *later, int64_t at_us, int64_t cpus)
+/* Thousandths of a core. */
+static int64_t mean_share(const struct cpu_point *from, const struct cpu_point *to)
 {
-	return later->cpu_us - cpus * MAX(later->at_us - at_us, (int64_t)0);
+	int64_t elapsed_us = MAX(to->at_us - from->at_us, (int64_t)1);
+
+	return ((to->cpu_us - from->cpu_us) * 1000 + elapsed_us / 2) / elapsed_us;
 }
 
-/* Reads samples from the end backwards, and raises those that lack some, up to one that does not, or the start. */
-static int raise_latest(struct store *st, int64_t row, struct cpu_point start,
-                        struct cpu_point later, struct cpu_points *ret, struct err *err)
+static bool is_possible(const struct cpu_points *points, const struct cpu_point *from)
+{
+	const struct cpu_point *end = points->at;
+
+	return end->at_us - from->at_us >= points->short_us &&
+	       mean_share(from, end) <= points->cpus * 1000;
+}
+
+/* Reads samples from the end backwards, up to one since which the CPU time is possible, or the start. */
+static int read_latest(struct store *st, int64_t row, struct cpu_point start,
+                       struct cpu_points *points, struct err *err)
 {
 	sqlite3_stmt *stmt = statement_get(st, &statements[LATEST], err);
-	bool is_raised = true;
+	bool is_found = false;
 	int r = 0;
 
 	if (!stmt)
 		return -err->code;
 	db_bind(stmt, BINDS(bind_int(row)));
-	while (is_raised && ret->len < LATEST_MAX && (r = db_step(stmt, err)) > 0) {
-		struct cpu_point p = { .snapshot = sqlite3_column_int64(stmt, 0),
-			               .at_us = time_us(sqlite3_column_double(stmt, 1)),
-			               .cpu_us = db_column_or_absent(stmt, 2),
-			               .share = db_column_or_absent(stmt, 3) };
-		int64_t least;
+	while (!is_found && points->len <= LATEST_MAX && (r = db_step(stmt, err)) > 0) {
+		const struct cpu_point p = { .snapshot = sqlite3_column_int64(stmt, 0),
+			                     .at_us = time_us(sqlite3_column_double(stmt, 1)),
+			                     .cpu_us = db_column_or_absent(stmt, 2),
+			                     .share = db_column_or_absent(stmt, 3) };
 
 		if (p.cpu_us < 0)
 			break;
-		ret->cpus = MAX(ret->cpus, (p.share + 999) / 1000); /* it was allowed more since */
-		least = least_cpu(&later, p.at_us, ret->cpus);
-		is_raised = p.cpu_us < least;
-		p.cpu_us = MAX(p.cpu_us, least);
-		ret->at[ret->len++] = later = p;
+		points->cpus = MAX(points->cpus,
+		                   (p.share + 999) / 1000); /* it was allowed more since */
+		is_found = is_possible(points, &p);
+		points->at[points->len++] = p;
 	}
 	sqlite3_reset(stmt);
-	if (r == 0)
-		ret->at[ret->len++] = start;
+	if (r == 0 && !is_found)
+		points->at[points->len++] = start;
 	return MIN(r, 0);
 }
 
-static int64_t share_of(const struct cpu_point *p, const struct cpu_point *before, int64_t cpus)
+/* Gives all of them the same share, from the earliest to the end. */
+static int level(struct store *st, int64_t row, const struct cpu_points *points, struct err *err)
 {
-	int64_t elapsed_us = p->at_us - before->at_us;
+	const struct cpu_point *end = points->at, *from = &points->at[points->len - 1];
+	int64_t share = MIN(mean_share(from, end), MAX(points->allowed, points->cpus) * 1000);
+	int r = 0;
 
-	if (p->share < 0 || elapsed_us <= 0)
-		return p->share;
-	return MIN(((p->cpu_us - before->cpu_us) * 1000 + elapsed_us / 2) / elapsed_us,
-	           cpus * 1000);
+	if (end->at_us <= from->at_us || end->cpu_us < from->cpu_us)
+		return 0;
+	for (const struct cpu_point *p = end + 1; r == 0 && p < from; p++) {
+		double part = (double)(p->at_us - from->at_us) / (double)(end->at_us - from->at_us);
+		int64_t cpu_us = from->cpu_us +
+		                 (int64_t)(part * (double)(end->cpu_us - from->cpu_us));
+
+		r = statement_run(st, &statements[SET_CPU],
+		                  BINDS(bind_int(p->snapshot), bind_int(row), bind_int(cpu_us),
+		                        bind_or_null(p->share < 0 ? p->share : share)),
+		                  err);
+	}
+	return r;
 }
 
-/* Counters may lag: a child counts once it was waited for, and /proc has steps of 10 ms. So what exceeds all CPUs
- * since the last tick was used before that. */
+/* Counters may lag: a child counts once it was waited for, and /proc has steps of 10 ms. So what exceeds the CPUs
+ * that the job could use since the last tick was used before that; when is not known. */
 int job_sample_table_settle(struct store *st, const struct job *job, int64_t row, struct err *err)
 {
 	const struct figure *cpu = &job->figures[JOB_FIGURE_CPU];
-	struct cpu_points points = { .cpus = job->allowed.cpus };
 	const struct cpu_point start = { .at_us = time_us(db_time(job->started_ns)) };
-	const struct cpu_point end = { .at_us = time_us(db_time(job->ended_ns)),
-		                 .cpu_us = (int64_t)(cpu->value / 1000) };
+	struct cpu_points points = {
+		.at[0] = { .at_us = time_us(db_time(job->ended_ns)),
+		           .cpu_us = (int64_t)(cpu->value / 1000) },
+		.len = 1,
+		.cpus = job->allowed.cpus,
+		.allowed = job->allowed.cpus,
+		.short_us = MAX((int64_t)(job->interval_ns / 10000), (int64_t)SHORT_US),
+	};
 	int r;
 
 	if (!points.cpus || !figure_is_known(*cpu))
 		return 0;
-	r = raise_latest(st, row, start, end, &points, err);
-	for (size_t i = 0; r == 0 && i + 1 < points.len; i++) {
-		const struct cpu_point *p = &points.at[i];
-
-		r = statement_run(st, &statements[SET_CPU],
-		                  BINDS(bind_int(p->snapshot), bind_int(row), bind_int(p->cpu_us),
-		                        bind_or_null(share_of(p, p + 1, points.cpus))),
-		                  err);
-	}
-	return r;
+	if (job->most_tasks)
+		points.cpus = MIN(points.cpus, (int64_t)job->most_tasks);
+	r = read_latest(st, row, start, &points, err);
+	return r < 0 ? r : level(st, row, &points, err);
 }
 
 /* The last row is the time between the last tick and the end, from the job's total: so the shares of

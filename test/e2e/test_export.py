@@ -102,6 +102,19 @@ def test_the_cpu_of_a_plain_users_short_jobs_adds_up(as_nobody):
 
 
 @pytest.mark.needs_root
+def test_one_busy_thread_of_a_plain_user_never_shows_more_than_a_core(as_nobody):
+	busy = "import time\nwhile time.process_time() < 0.35: pass"
+	for _ in range(6):
+		assert as_nobody("run", "--job-id", "one", "--", "/usr/bin/python3", "-c", busy).returncode == 0
+		job = json.loads(as_nobody("report", "one", "--json").stdout)["job"]
+		rows = table(as_nobody, job["job_id"], what="samples")
+		times = [job["started_at"]] + [float(row["timestamp"]) for row in rows]
+		spread = sum((b - a) * float(row["cpu_percent"] or 0) / 100 for a, b, row in zip(times, times[1:], rows))
+		assert spread == pytest.approx(job["figures"]["cpu_seconds"], rel=0.01), rows
+		assert rows and max(float(row["cpu_percent"] or 0) for row in rows) <= 101, rows
+
+
+@pytest.mark.needs_root
 def test_cpu_of_short_children_stands_where_it_was_used_without_a_control_group(as_nobody):
 	done = as_nobody("run", "--job-id", "short", "--interval", "0.1", "--", "sh", "-c",
 			 "for i in $(seq 80); do awk 'BEGIN { for (i = 0; i < 600000; i++) x += i }'; done")

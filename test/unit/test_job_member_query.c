@@ -493,7 +493,7 @@ static struct job_sum busy(double cpu_ratio, uint64_t cpu_ms)
 /* 1.6 s of CPU time show in the last 0.1 s: the counter of a plain user's job lags. */
 static void test_job_sums__of_a_job_that_ended_add_up_to_its_total(void **state)
 {
-	const double expected[] = { 0.5, 0.7, 1, 1 };
+	const double expected[] = { 0.5, 0.857, 0.857, 0.857 }; /* 1.8 s in 2.1 s */
 	char *dir = world_dir();
 	struct sums sums;
 	struct world w;
@@ -515,15 +515,67 @@ static void test_job_sums__of_a_job_that_ended_add_up_to_its_total(void **state)
 	put_sum(&w, st, (struct job_sum){ 0 });
 	assert_int_equal(read_sums(dir, "s", 9, &sums), 4);
 	for (size_t i = 0; i < ARRAY_LEN(expected); i++)
-		if (fabs(sums.at[i].sum.cpu_ratio - expected[i]) > 1e-6)
+		if (fabs(sums.at[i].sum.cpu_ratio - expected[i]) > 1e-3)
 			fail_msg("row %zu: %f", i, sums.at[i].sum.cpu_ratio);
 	assert_int_equal(sums.at[0].sum.cpu_ns.value, 500 * NS_PER_MS);
-	assert_int_equal(sums.at[1].sum.cpu_ns.value, 1200 * NS_PER_MS);
-	assert_int_equal(sums.at[2].sum.cpu_ns.value, 2200 * NS_PER_MS);
-	assert_int_equal(ask_int(dir, "SELECT round(sum(cpu_percent)) FROM job_samples"), 320);
+	assert_int_equal(sums.at[1].sum.cpu_ns.value / NS_PER_MS, 1357);
+	assert_int_equal(sums.at[2].sum.cpu_ns.value / NS_PER_MS, 2214);
+	assert_int_equal(ask_int(dir, "SELECT round(sum(cpu_percent)) FROM job_samples"), 307);
 	store_close(st);
 	world_done(&w);
 	world_rmdir(dir);
+}
+
+/* A job of two CPUs that ends 2 ms after its third sample; `most` and `last` are of its shares. */
+static void end_shortly(uint64_t most_tasks, uint64_t cpu_ms, double *most, double *last)
+{
+	char *dir = world_dir();
+	struct sums sums;
+	struct world w;
+	struct store *st;
+	struct job *job;
+
+	world_init(&w, 1);
+	st = world_open(&w, dir);
+	world_add_job(&w, "s");
+	w.jobs.at[0].allowed.cpus = 2;
+	w.jobs.at[0].most_tasks = most_tasks;
+	put_sum(&w, st, busy(0.5, 500));
+	put_sum(&w, st, busy(0.99, 1490));
+	put_sum(&w, st, busy(0.99, 2480));
+	job = &w.jobs.at[0];
+	job->figures[JOB_FIGURE_CPU] = (struct figure){ cpu_ms * NS_PER_MS, QUALITY_AT_LEAST };
+	set_end(job, JOB_COMPLETED);
+	job->ended_ns = w.wall_ns + 2 * NS_PER_MS;
+	put_sum(&w, st, (struct job_sum){ 0 });
+	assert_int_equal(read_sums(dir, "s", 9, &sums), 4);
+	*most = 0;
+	for (size_t i = 0; i < 4; i++)
+		*most = fmax(*most, sums.at[i].sum.cpu_ratio);
+	*last = sums.at[3].sum.cpu_ratio;
+	assert_int_equal(ask_int(dir, "SELECT round(max(cpu_percent)) FROM job_samples"),
+	                 lround(*most * 100));
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
+static void test_job_sums__of_one_thread_are_within_one_core(void **state)
+{
+	double most, last;
+
+	(void)state;
+	end_shortly(1, 2500, &most, &last); /* 20 ms in the last 2 ms */
+	assert_true(most <= 1.001 && last > 0.99);
+}
+
+static void test_job_sums__have_no_peak_in_the_last_milliseconds(void **state)
+{
+	double most, last;
+
+	(void)state;
+	end_shortly(8, 2484, &most, &last); /* 4 ms in the last 2 ms: possible on two CPUs */
+	assert_true(fabs(most - 0.994 / 1.002) < 0.001 && fabs(last - most) < 0.001);
 }
 
 static int add_share(void *self, const struct process_record *p)
@@ -628,6 +680,8 @@ static void test_store__reads_version_1_and_brings_it_up_to_date(void **state)
 RUN_TESTS(TEST(test_job_processes__stay_when_one_of_them_joins_a_later_job),
           TEST(test_job_sums__end_within_the_allowed_cpus),
           TEST(test_job_sums__of_a_job_that_ended_add_up_to_its_total),
+          TEST(test_job_sums__of_one_thread_are_within_one_core),
+          TEST(test_job_sums__have_no_peak_in_the_last_milliseconds),
           TEST(test_job_processes__know_no_cpu_share_of_who_was_seen_once_at_rest),
           TEST(test_job_processes__begin_when_it_was_told_and_not_before_their_parent),
           TEST(test_sheets__are_kept_as_they_were_told),

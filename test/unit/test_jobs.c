@@ -177,6 +177,43 @@ static void test_jobs__show_no_more_cpus_than_are_allowed_and_lose_no_cpu_time(v
 	scene_done(&f);
 }
 
+static void test_jobs__show_no_more_cores_than_threads_unless_there_are_more(void **state)
+{
+	static const struct watched_job_hooks hooks = { .measure = read_group };
+	struct cgroup_readings group = { 0 };
+	struct scene f = scene_new();
+	struct watched_job *w = add_job(&f, "a", ROOT);
+
+	w->hooks = &hooks;
+	w->hooks_self = &group;
+	w->row->job.allowed.cpus = 4;
+	assert_true(fabs(share_after(&f, &group, 1020) - 1) < 1e-6); /* of one thread */
+	assert_int_equal(f.snap.jobs.at[0].most_tasks, 1);
+	assert_true(fabs(share_after(&f, &group, 2000) - 1) < 1e-6); /* nothing is lost */
+	assert_true(fabs(share_after(&f, &group, 5000) - 3) <
+	            1e-6); /* of threads that no tick saw */
+	tick(&f);
+	assert_int_equal(f.snap.jobs.at[0].most_tasks, 0);
+	scene_done(&f);
+}
+
+static void test_jobs__have_no_peak_in_a_tick_of_milliseconds(void **state)
+{
+	static const struct watched_job_hooks hooks = { .measure = read_group };
+	struct cgroup_readings group = { 0 };
+	struct scene f = scene_new();
+	struct watched_job *w = add_job(&f, "a", ROOT);
+
+	w->hooks = &hooks;
+	w->hooks_self = &group;
+	w->row->job.allowed.cpus = 2;
+	assert_true(fabs(share_after(&f, &group, 500) - 0.5) < 1e-6);
+	f.cur.boot_ns += 7 * NS_PER_MS - NS_PER_S;
+	assert_true(fabs(share_after(&f, &group, 510) - 0.5) < 1e-6); /* of 10 ms in 7 */
+	assert_true(fabs(share_after(&f, &group, 1010) - 0.5065) < 1e-6);
+	scene_done(&f);
+}
+
 static void test_jobs__put_each_change_of_a_sheet_into_one_snapshot(void **state)
 {
 	struct scene f = scene_new();
@@ -290,6 +327,8 @@ static void test_watched_job_end__may_be_corrected_but_keeps_its_time(void **sta
 }
 
 RUN_TESTS(TEST(test_jobs__show_no_more_cpus_than_are_allowed_and_lose_no_cpu_time),
+          TEST(test_jobs__show_no_more_cores_than_threads_unless_there_are_more),
+          TEST(test_jobs__have_no_peak_in_a_tick_of_milliseconds),
           TEST(test_jobs__count_the_processes_of_each_job_apart),
           TEST(test_jobs__focus_on_the_living),
           TEST(test_jobs__infer_the_end_of_a_job_from_that_of_its_process),

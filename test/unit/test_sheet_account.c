@@ -184,6 +184,21 @@ static void test_sheet_use__adds_those_born_in_it_to_its_opener(void **state)
 	assert_true(f.value == 5 && f.quality == QUALITY_EXACT);
 }
 
+static void test_sheet_use__is_never_less_busy_than_its_mean(void **state)
+{
+	struct sheet_use own = use_of(330 * NS_PER_MS, QUALITY_EXACT, 0),
+			 born = use_of(0, QUALITY_AT_LEAST, 3);
+
+	(void)state;
+	own.max_cpu_ratio = sheet_use_mean_cpu(own.figures[SHEET_FIGURE_CPU], NS_PER_S);
+	born.max_cpu_ratio = 0.032;
+	assert_true(fabs(sheet_use_join(&own, &born, true).max_cpu_ratio - 0.33) < 1e-9);
+	born.max_cpu_ratio = 0.9;
+	assert_true(fabs(sheet_use_join(&own, &born, true).max_cpu_ratio - 0.9) < 1e-9);
+	assert_true(isnan(sheet_use_mean_cpu((struct figure){ 0 }, NS_PER_S)));
+	assert_true(isnan(sheet_use_mean_cpu((struct figure){ 9, QUALITY_EXACT }, 10)));
+}
+
 static void test_sheet_use__is_what_wait4_returned_unless_the_processes_show_more(void **state)
 {
 	struct figure f = join_cpu(use_of(NS_PER_S, QUALITY_EXACT, 0),
@@ -204,4 +219,5 @@ RUN_TESTS(TEST(test_sheet_account__has_the_difference_between_begin_and_end),
           TEST(test_sheet_account__is_completed_by_totals_that_come_late),
           TEST(test_sheet_account__adds_what_an_older_process_did_that_joined),
           TEST(test_sheet_use__adds_those_born_in_it_to_its_opener),
+          TEST(test_sheet_use__is_never_less_busy_than_its_mean),
           TEST(test_sheet_use__is_what_wait4_returned_unless_the_processes_show_more))
