@@ -229,9 +229,24 @@ static void keep_left(struct report *r, const struct process_record *p)
 	r->unended++;
 }
 
-int report_add_process(void *report, const struct process_record *p)
+/* A row counts a whole life: of the first process of a job that others started, which is older than the job, that is an
+ * upper bound of what it did in it. */
+static struct process_record within_job(const struct job *job, const struct process_record *p)
+{
+	struct process_record in = *p;
+	struct figure *const figures[] = { &in.cpu_time_ns, &in.peak_rss_bytes, &in.read_bytes,
+		                           &in.written_bytes };
+
+	if (job->root.pid && proc_id_eq(p->id, job->root))
+		for (size_t i = 0; i < ARRAY_LEN(figures); i++)
+			figures[i]->quality = quality_join(figures[i]->quality, QUALITY_AT_MOST);
+	return in;
+}
+
+int report_add_process(void *report, const struct process_record *row)
 {
 	struct report *r = report;
+	const struct process_record in = within_job(&r->job, row), *p = &in;
 	uint64_t index = find_program(r, name_of(p)), known;
 
 	verdict_facts_add_process(&r->facts, p);
