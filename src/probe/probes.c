@@ -18,9 +18,10 @@ const struct probe_role probe_roles[] = {
 	{ "tasks", "processes and all that is known about each", tasks_tiers },
 	{ "system", "memory, load, CPU, pressure, disk and network of the machine", system_tiers },
 	{ "cgroup", "usage and limits of the control group we live in", cgroup_tiers },
+	/* Before lifecycle: the birth of a process that it reports on is then known, however short its life was. */
+	{ "syscalls", NULL, syscalls_tiers },
 	{ "lifecycle", "exact beginnings and ends of processes: short lives stay unseen",
 	  lifecycle_tiers },
-	{ "syscalls", NULL, syscalls_tiers },
 	{ "detail", "PSS, USS, peak memory and file limits of processes", detail_tiers },
 	{ "gpu", NULL, gpu_tiers },
 	{ "drm", NULL, drm_tiers },

@@ -239,7 +239,8 @@ static struct process_record within_job(const struct job *job, const struct proc
 
 	if (job->root.pid && proc_id_eq(p->id, job->root))
 		for (size_t i = 0; i < ARRAY_LEN(figures); i++)
-			figures[i]->quality = quality_join(figures[i]->quality, QUALITY_AT_MOST);
+			if (figure_is_known(*figures[i]))
+				figures[i]->quality = QUALITY_AT_MOST;
 	return in;
 }
 

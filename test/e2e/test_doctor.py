@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-ROLES = ["tasks", "system", "cgroup", "lifecycle", "syscalls", "detail", "gpu", "drm"]
+ROLES = ["tasks", "system", "cgroup", "syscalls", "lifecycle", "detail", "gpu", "drm"]
 
 
 def examine(run, *args):

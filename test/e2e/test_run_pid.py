@@ -61,7 +61,7 @@ def test_only_what_happens_from_then_on_counts(proctor, children, gate, tier):
 	assert "attached to pid %d" % worker.pid in proctor("report", "w").stdout
 	# The row of the process counts its life before, too.
 	row, = json.loads(proctor("report", "w", "--json").stdout)["costly_processes"]
-	assert row["quality"]["cpu_seconds"] == ("at_most" if tier == "bpf" else "sampled")
+	assert row["quality"]["cpu_seconds"] == "at_most"
 	assert "%d, already running for " % worker.pid in err and "i/o     not recorded with --pid" in err
 
 

@@ -200,7 +200,7 @@ def test_nothing_stays_attached_when_the_recorder_is_killed(start, tmp_path, als
 
 def test_processes_that_are_left_behind_are_let_go(run, tmp_path):
 	pid_file = tmp_path / "pid"
-	done = run("sh", "-c", f"sleep 30 >/dev/null 2>&1 & echo $! > {pid_file}; exit 2", options=STRACE)
+	done = run("sh", "-c", f"sleep 30 >/dev/null 2>&1 & echo $! > {pid_file}; until grep -q sleep /proc/$!/comm; do :; done; exit 2", options=STRACE)
 	assert done.returncode == 2, done.stderr
 	left = int(pid_file.read_text(encoding="ascii"))
 	assert (tracer_of(left), state_of(left)) == (0, "S")
