@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs that `proctor import` read from a file: what estimates learn from besides recorded jobs. The key is a hash of what
- * tells two runs apart, so that a file that is imported again changes nothing. Kept as long as jobs are. */
+ * distinguishes two runs, so that a file that is imported again changes nothing. Kept as long as jobs are. */
 #include <string.h>
 
 #include "base/hash.h"
