@@ -3,12 +3,14 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/futex.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
+#include "kernel/blocked_target.h"
 #include "kernel/kernel_file.h"
 #include "kernel/process_lookup.h"
 #include "kernel/process_peek.h"
@@ -17,6 +19,9 @@
 
 #define THREADS_MAX 32   /* of one process */
 #define HOLDERS_MAX 1024 /* processes outside of the list that may be at the other end */
+#define MAPS_OF_ONE 16   /* memory maps that are read for the lock of a process */
+#define MAPS_OF_ALL 1024 /* … and for those of all */
+#define CLOCKS 64        /* of CPUs that are remembered */
 #define X32_BIT 0x40000000u
 #define ADDRESSES_32 (UINT64_C(1) << 32)
 
@@ -25,7 +30,8 @@ struct blocked_thread {
 	bool is_readable; /* the call it is in is known */
 	struct blocked_args call;
 	char wchan[64];
-	uint64_t ran_ns; /* when it ran last, by the clock of the scheduler; 0: not known */
+	int cpu;         /* that it ran on last; -1: not known */
+	uint64_t ran_ns; /* … when, by the scheduler's clock of that CPU; 0: not known */
 };
 
 /* The processes that are asked about, and room for questions about them. */
@@ -35,6 +41,12 @@ struct search {
 	const struct proc_id *ids;
 	size_t n;
 	bool is_wide; /* the other end may be any process */
+	size_t maps_left; /* that may be read: they are long */
+	struct cpu_clock {
+		bool is_read;
+		int cpu;
+		uint64_t now_ns; /* 0: we may not run there */
+	} clocks[CLOCKS];
 	struct kernel_list list;
 	struct process_request requests[PROCESS_READER_BATCH];
 };
@@ -48,6 +60,7 @@ static struct search *search_new(struct process_reader *r, int root_fd, const st
 	s->root_fd = root_fd;
 	s->ids = ids;
 	s->n = MIN(n, (size_t)BLOCKED_PROCESSES_MAX);
+	s->maps_left = MAPS_OF_ONE;
 	return s;
 }
 
@@ -90,8 +103,8 @@ bool blocked_reader_parse_sched(struct scan text, uint64_t *ret_ns)
 	return false;
 }
 
-/* Now, by that clock: this thread runs. */
-static uint64_t scheduler_now_ns(int root_fd)
+/* Now, by the clock of the CPU that this thread runs on. */
+static uint64_t read_scheduler_clock(int root_fd)
 {
 	char text[512];
 	ssize_t n = kernel_file_read(root_fd, "proc/thread-self/sched", text, sizeof text);
@@ -99,6 +112,40 @@ static uint64_t scheduler_now_ns(int root_fd)
 
 	(void)blocked_reader_parse_sched(scan_mem(text, n > 0 ? (size_t)n : 0), &now_ns);
 	return now_ns;
+}
+
+/* Each CPU has a clock of its own, which stands still while it serves interrupts or the hypervisor runs another
+ * guest: two of them may be minutes apart. So we go where the process has been. */
+static uint64_t read_clock_of(int root_fd, int cpu)
+{
+	cpu_set_t before, there;
+	uint64_t now_ns;
+
+	CPU_ZERO(&there);
+	if (cpu < 0 || cpu >= CPU_SETSIZE || sched_getaffinity(0, sizeof before, &before) < 0)
+		return 0;
+	CPU_SET(cpu, &there);
+	if (sched_setaffinity(0, sizeof there, &there) < 0)
+		return 0;
+	now_ns = read_scheduler_clock(root_fd);
+	sched_setaffinity(0, sizeof before, &before);
+	return now_ns;
+}
+
+static uint64_t scheduler_now_ns(struct search *s, int cpu)
+{
+	struct cpu_clock *c = &s->clocks[(unsigned)cpu % CLOCKS];
+
+	if (!c->is_read || c->cpu != cpu)
+		*c = (struct cpu_clock){ true, cpu, read_clock_of(s->root_fd, cpu) };
+	return c->now_ns;
+}
+
+static uint64_t idle_ns(struct search *s, const struct blocked_thread *t)
+{
+	uint64_t now_ns = t->ran_ns ? scheduler_now_ns(s, t->cpu) : 0;
+
+	return now_ns ? MAX(now_ns, t->ran_ns + 1) - t->ran_ns : 0;
 }
 
 static void take_thread(const struct process_request *q, struct blocked_thread *ret)
@@ -113,6 +160,7 @@ static void take_thread(const struct process_request *q, struct blocked_thread *
 	ret->is_readable = blocked_reader_parse(q->text[PROCESS_SYSCALL], &ret->call);
 	if (!scan_eq(&wchan, "0"))
 		snprintf(ret->wchan, sizeof ret->wchan, "%.*s", (int)scan_left(&wchan), wchan.p);
+	ret->cpu = process_files_parse_cpu(q->text[PROCESS_STAT]);
 	(void)blocked_reader_parse_sched(q->text[PROCESS_SCHED], &ret->ran_ns);
 }
 
@@ -144,6 +192,34 @@ static enum blocked_thing thing_of(const char *name)
 	return is_one_of(name, files, ARRAY_LEN(files)) ? BLOCKED_ON_FILES : BLOCKED_ON_UNKNOWN;
 }
 
+/* Calls that end with a signal or a new connection: a program that waits so has nothing to do yet. */
+static bool awaits_others(const char *name)
+{
+	static const char *const calls[] = { "pause",   "rt_sigsuspend", "rt_sigtimedwait",
+		                             "accept",  "accept4",       "sigsuspend",
+		                             "io_uring_enter", "mq_timedreceive" };
+
+	return is_one_of(name, calls, ARRAY_LEN(calls));
+}
+
+/* A lock that is given up after a time. */
+static bool is_timed(const char *name, const struct blocked_args *call)
+{
+	return strcmp(name, "futex_waitv") == 0 || strcmp(name, "futex_wait") == 0
+	               ? call->args[3] || call->args[4]
+	               : call->args[3] != 0;
+}
+
+static bool may_wake(const struct blocked_thread *t, const struct blocked_call *b)
+{
+	if (!t->is_readable)
+		return b->state != 'D';
+	return b->thing == BLOCKED_ON_TIMER || b->thing == BLOCKED_ON_FILES ||
+	       awaits_others(b->call) ||
+	       (b->thing == BLOCKED_ON_LOCK && is_timed(b->call, &t->call)) ||
+	       (b->thing == BLOCKED_ON_UNKNOWN && b->state != 'D');
+}
+
 static bool does_write(const char *name)
 {
 	static const char *const prefixes[] = { "write", "pwrite", "send" };
@@ -169,6 +245,10 @@ static void describe(const struct blocked_thread *t, struct blocked_call *ret)
 	syscall_name(syscall_id_of(a->abi, a->number), ret->call);
 	ret->thing = thing_of(ret->call);
 	s = syscall_signature_of(a->abi, a->number);
+	if (s && ret->thing == BLOCKED_ON_UNKNOWN && syscall_signature_position(s, SYSCALL_ARG_PATH, 0)) {
+		ret->thing = BLOCKED_ON_FILE;
+		return;
+	}
 	file = s ? syscall_signature_file(s) : 0;
 	if (ret->thing == BLOCKED_ON_LOCK)
 		snprintf(ret->text, sizeof ret->text, "0x%" PRIx64, a->args[0]);
@@ -198,6 +278,17 @@ static bool is_same(const struct blocked_call *a, const struct blocked_call *b)
 	       strcmp(a->text, b->text) == 0 && (*a->call || strcmp(a->wchan, b->wchan) == 0);
 }
 
+/* What others than the shown thread read from is not looked up: it may be a terminal. */
+static bool any_may_wake(const struct blocked_thread *threads, const struct blocked_call *each,
+                         size_t n, const struct blocked_call *shown)
+{
+	for (size_t i = 0; i < n; i++)
+		if (may_wake(&threads[i], &each[i]) ||
+		    (each[i].thing == BLOCKED_ON_FILE && each[i].fd != shown->fd))
+			return true;
+	return false;
+}
+
 /* False: it runs, has ended, or hangs. `ret_call` is that of the thread that is shown. */
 static bool read_process(struct search *s, struct proc_id id, struct blocked_call *ret,
                          struct blocked_args *ret_call)
@@ -205,34 +296,37 @@ static bool read_process(struct search *s, struct proc_id id, struct blocked_cal
 	struct process_request q[THREADS_MAX];
 	struct blocked_thread threads[THREADS_MAX];
 	struct blocked_call each[THREADS_MAX] = { 0 };
-	size_t n = process_lookup_threads(s->r, id.pid,
-	                                  1U << PROCESS_STAT | 1U << PROCESS_WCHAN |
-	                                          1U << PROCESS_SYSCALL | 1U << PROCESS_SCHED,
-	                                  q, THREADS_MAX);
-	size_t best = 0;
-	uint64_t now_ns = scheduler_now_ns(s->root_fd);
+	size_t all = process_lookup_threads(s->r, id.pid,
+	                                    1U << PROCESS_STAT | 1U << PROCESS_WCHAN |
+	                                            1U << PROCESS_SYSCALL | 1U << PROCESS_SCHED,
+	                                    q, THREADS_MAX);
+	size_t n = 0, best = 0;
 	struct proc_id now = { .pid = id.pid };
 
-	for (size_t i = 0; i < n; i++) {
-		take_thread(&q[i], &threads[i]);
-		if (!threads[i].state || strchr("RZXI", threads[i].state))
+	for (size_t i = 0; i < all; i++) {
+		take_thread(&q[i], &threads[n]);
+		if (!threads[n].state || strchr("RI", threads[n].state))
 			return false;
-		describe(&threads[i], &each[i]);
-		if (rank_of(&each[i]) > rank_of(&each[best]))
-			best = i;
+		if (strchr("ZX", threads[n].state)) /* its first thread may end before the others */
+			continue;
+		describe(&threads[n], &each[n]);
+		if (rank_of(&each[n]) > rank_of(&each[best]))
+			best = n;
+		n++;
 	}
 	process_lookup_find_start(s->r, &now);
-	if (!n || now.start_ticks != id.start_ticks)
+	if (!n || (id.start_ticks && now.start_ticks != id.start_ticks))
 		return false;
 	*ret = each[best];
 	*ret_call = threads[best].call;
-	ret->id = id;
-	if (threads[best].ran_ns && now_ns) /* the clocks of two CPUs may differ a little */
-		ret->since_ns = MAX(now_ns, threads[best].ran_ns + 1) - threads[best].ran_ns;
+	ret->id = now;
+	ret->ran_ns = threads[best].ran_ns;
+	ret->since_ns = idle_ns(s, &threads[best]);
 	process_peek_comm(s->root_fd, id.pid, ret->name);
 	for (size_t i = 0; i < n; i++)
 		ret->threads += is_same(&each[i], ret);
 	ret->others = (uint32_t)n - ret->threads;
+	ret->may_wake = all == THREADS_MAX || any_may_wake(threads, each, n, ret);
 	return true;
 }
 
@@ -302,6 +396,28 @@ static void look_up_socket(struct search *s, uint64_t inode, struct blocked_call
 	find_holder(s, link, 0, b);
 }
 
+/* It is not open yet, or only looked at. */
+static void look_up_path(struct search *s, const struct blocked_args *call, struct blocked_call *b)
+{
+	const struct syscall_signature *of = syscall_signature_of(call->abi, call->number);
+	unsigned at = syscall_signature_position(of, SYSCALL_ARG_PATH, 0);
+
+	if (!blocked_target_path(s->r, b->id.pid, call, at, b->text, sizeof b->text))
+		b->thing = BLOCKED_ON_UNKNOWN;
+}
+
+/* A terminal waits for a person; timers, signals and events of files come by themselves. */
+static bool is_device_of_others(const char *link)
+{
+	static const char *const prefixes[] = { "/dev/tty", "/dev/pts/", "/dev/console",
+		                                "anon_inode:" };
+
+	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
+		if (strncmp(link, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	return false;
+}
+
 static void look_up_file(struct search *s, struct blocked_call *b)
 {
 	struct process_request q = { .pid = b->id.pid,
@@ -323,7 +439,69 @@ static void look_up_file(struct search *s, struct blocked_call *b)
 		look_up_socket(s, inode, b);
 	} else {
 		memcpy(b->text, link, sizeof b->text);
+		b->may_wake |= is_device_of_others(link);
 	}
+}
+
+static void put_file_name(struct search *s, struct blocked_call *b, int fd)
+{
+	struct process_request q = { .pid = b->id.pid, .fd = fd, .files = 1U << PROCESS_OPEN_FILE };
+	size_t len = strlen(b->text);
+	struct scan name;
+
+	process_reader_read(s->r, &q, 1);
+	name = q.text[PROCESS_OPEN_FILE];
+	snprintf(b->text + len, sizeof b->text - len, "%s%d%s%.*s", len ? ", " : "", fd,
+	         scan_at_end(&name) ? "" : " ", (int)scan_left(&name), name.p);
+}
+
+/* One file is as good as a read from it. None at all: it sleeps until its time is over, or a signal comes. */
+static void look_up_files(struct search *s, const struct blocked_args *call, struct blocked_call *b)
+{
+	struct blocked_files found;
+
+	if (!blocked_target_files(s->r, b->id.pid, call, b->call, &found))
+		return;
+	b->files = (uint32_t)found.n;
+	if (found.n == 0) {
+		b->thing = BLOCKED_ON_TIMER;
+	} else if (found.n == 1) {
+		b->thing = BLOCKED_ON_FILE;
+		b->fd = found.fds[0];
+		b->writes = found.writes;
+		look_up_file(s, b);
+	}
+	for (size_t i = 0; found.n > 1 && i < MIN(found.n, (size_t)BLOCKED_FILES_NAMED); i++)
+		put_file_name(s, b, found.fds[i]);
+}
+
+/* The process of a thread, if it is one of those that can have the lock. */
+static pid_t process_of(struct search *s, pid_t tid)
+{
+	char path[48];
+
+	for (size_t i = 0; i < s->n; i++) {
+		snprintf(path, sizeof path, "proc/%d/task/%d", (int)s->ids[i].pid, (int)tid);
+		if (faccessat(s->root_fd, path, F_OK, 0) == 0)
+			return s->ids[i].pid;
+	}
+	return 0;
+}
+
+static void look_up_lock(struct search *s, const struct blocked_args *call, struct blocked_call *b)
+{
+	pid_t owner = blocked_target_owner(s->r, b->id.pid, call), first = 0;
+
+	if (owner && (b->peer = process_of(s, owner))) {
+		b->owner = owner;
+		return;
+	}
+	if (s->maps_left <= s->n)
+		return;
+	s->maps_left -= s->n;
+	b->sharers = (uint32_t)blocked_target_sharers(s->r, b->id.pid, call, s->ids, s->n, &first);
+	if (b->sharers == 1)
+		b->peer = first;
 }
 
 /* The child itself, if it waits for that one, or has no other. */
@@ -350,29 +528,36 @@ static void look_up_child(struct search *s, const struct blocked_args *call, str
 
 static void look_up(struct search *s, const struct blocked_args *call, struct blocked_call *b)
 {
-	if (b->thing == BLOCKED_ON_FILE)
+	if (b->thing == BLOCKED_ON_FILE && b->fd < 0)
+		look_up_path(s, call, b);
+	else if (b->thing == BLOCKED_ON_FILE)
 		look_up_file(s, b);
+	else if (b->thing == BLOCKED_ON_FILES)
+		look_up_files(s, call, b);
+	else if (b->thing == BLOCKED_ON_LOCK)
+		look_up_lock(s, call, b);
 	else if (b->thing == BLOCKED_ON_CHILD)
 		look_up_child(s, call, b);
 	if (b->peer)
 		process_peek_comm(s->root_fd, b->peer, b->peer_name);
 }
 
-static bool is_shared(const struct blocked_call *b, const struct blocked_args *call)
+static void list_calls(struct search *s, struct blocked_calls *ret)
 {
-	return b->thing == BLOCKED_ON_LOCK && !(call->args[1] & FUTEX_PRIVATE_FLAG);
-}
+	struct blocked_args call;
 
-/* Memory that is shared since a fork has the same address in both. */
-static void find_sharers(struct blocked_call *list, const struct blocked_args *calls, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < n && is_shared(&list[i], &calls[i]); k++)
-			if (k != i && !list[i].peer && is_shared(&list[k], &calls[k]) &&
-			    strcmp(list[i].text, list[k].text) == 0) {
-				list[i].peer = list[k].id.pid;
-				memcpy(list[i].peer_name, list[k].name, COMM_LEN);
-			}
+	s->maps_left = MAPS_OF_ALL;
+	for (size_t i = 0; i < s->n; i++) {
+		struct blocked_call b = { 0 };
+		struct blocked_call *to;
+
+		if (!read_process(s, s->ids[i], &b, &call))
+			continue;
+		look_up(s, &call, &b);
+		to = vec_push(&ret->list, BLOCKED_PROCESSES_MAX);
+		if (to)
+			*to = b;
+	}
 }
 
 void blocked_reader_list(int root_fd, const struct proc_id *ids, size_t n,
@@ -380,21 +565,17 @@ void blocked_reader_list(int root_fd, const struct proc_id *ids, size_t n,
 {
 	cleanup(process_reader_freep) struct process_reader *r = process_reader_new(root_fd);
 	cleanup(freep) struct search *s = search_new(r, root_fd, ids, n);
-	struct blocked_args calls[BLOCKED_PROCESSES_MAX];
 
 	s->is_wide = true;
-	for (size_t i = 0; i < s->n; i++) {
-		struct blocked_call b = { 0 };
-		struct blocked_call *to;
+	list_calls(s, ret);
+}
 
-		if (!read_process(s, ids[i], &b, &calls[ret->list.len]))
-			continue;
-		look_up(s, &calls[ret->list.len], &b);
-		to = vec_push(&ret->list, BLOCKED_PROCESSES_MAX);
-		if (to)
-			*to = b;
-	}
-	find_sharers(ret->list.at, calls, ret->list.len);
+void blocked_reader_list_within(struct process_reader *r, int root_fd, const struct proc_id *ids,
+                                size_t n, struct blocked_calls *ret)
+{
+	cleanup(freep) struct search *s = search_new(r, root_fd, ids, n);
+
+	list_calls(s, ret);
 }
 
 bool blocked_reader_one(struct process_reader *r, int root_fd, const struct proc_id *ids, size_t n,

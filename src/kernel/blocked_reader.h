@@ -8,10 +8,13 @@
 
 #define BLOCKED_PROCESSES_MAX 128
 
-/* Those of the first BLOCKED_PROCESSES_MAX of them that wait. One with a thread that runs is left out.
+/* Those of the first BLOCKED_PROCESSES_MAX of them that wait; start_ticks 0: whatever has that pid. One with a thread that runs is left out.
  * Processes at the other end of pipes and sockets are searched among them first, and then anywhere. */
 void blocked_reader_list(int root_fd, const struct proc_id *ids, size_t n,
                          struct blocked_calls *ret);
+/* The same by a reader that exists; the other end is searched only among them. */
+void blocked_reader_list_within(struct process_reader *r, int root_fd, const struct proc_id *ids,
+                                size_t n, struct blocked_calls *ret);
 /* One of them, of which the others are the relatives; nothing else is searched. False: it does not wait. */
 bool blocked_reader_one(struct process_reader *r, int root_fd, const struct proc_id *ids, size_t n,
                         struct blocked_call *ret);

@@ -113,6 +113,20 @@ bool process_files_parse_stat(struct scan text, struct process_files_stat *ret)
 	return true;
 }
 
+/* Field 39. */
+int process_files_parse_cpu(struct scan stat)
+{
+	enum { STAT_STATE = 3, STAT_PROCESSOR = 39 };
+	const char *last = scan_at_end(&stat) ? NULL : memrchr(stat.p, ')', scan_left(&stat));
+	struct scan s = { last ? last + 1 : stat.end, stat.end }, word = { 0 };
+	uint64_t cpu;
+
+	for (int field = STAT_STATE; field <= STAT_PROCESSOR; field++)
+		if (!scan_word(&s, &word))
+			return -1;
+	return scan_u64(&word, &cpu) && cpu <= INT32_MAX ? (int)cpu : -1;
+}
+
 /* 2102 410 361 165 0 110 0: size and resident, in pages */
 bool process_files_parse_statm(struct scan text, uint64_t page_bytes, struct proc_readings *ret)
 {

@@ -23,8 +23,13 @@
 	X(CHILDREN, "children", 64) /* of a thread */                                              \
 	X(SCHED, "sched", 512)                                                                     \
 	X(OPEN_FILE, "fd", 256)    /* where the link of one open file points to */                 \
+	X(FILE_INFO, "fdinfo", 32 << 10) /* … and its state */                                     \
+	X(CWD, "cwd", 256)               /* where the link points to */                            \
+	X(MEMORY, "mem", PROCESS_MEMORY_MAX)                                                       \
+	X(MAPS, "maps", 256 << 10)                                                                 \
 	X(DRM, "fdinfo", 32 << 10) /* of all open files of GPUs: kernel/drm_fdinfo.h */
 #define PROCESS_TEXT_MAX 4096
+#define PROCESS_MEMORY_MAX 512
 
 #define X(id, ...) PROCESS_##id,
 enum process_file { PROCESS_FILES(X) PROCESS_FILE_COUNT };
@@ -43,6 +48,8 @@ struct process_files_stat {
 };
 
 bool process_files_parse_stat(struct scan text, struct process_files_stat *ret);
+/* Of stat too: the CPU that it ran on last; -1: not known. */
+int process_files_parse_cpu(struct scan stat);
 /* These add to the readings. */
 bool process_files_parse_statm(struct scan text, uint64_t page_bytes, struct proc_readings *ret);
 /* Of statm too: the anonymous part of the resident memory. */

@@ -184,6 +184,26 @@ static ssize_t read_open_file(int dir_fd, int fd, char *to, size_t cap)
 	return read_link(dir_fd, name, to, cap);
 }
 
+static ssize_t read_file_info(int dir_fd, int fd, char *to, size_t cap)
+{
+	char name[24];
+
+	snprintf(name, sizeof name, "%s/%d", files[PROCESS_FILE_INFO].name, fd);
+	return kernel_file_read(dir_fd, name, to, cap);
+}
+
+/* They come a page at a time. */
+static ssize_t read_maps(int dir_fd, char *to, size_t cap)
+{
+	cleanup(closep) int fd = openat(dir_fd, files[PROCESS_MAPS].name, O_RDONLY | O_CLOEXEC);
+	size_t len = 0;
+	ssize_t n = fd < 0 ? -1 : 0;
+
+	while (fd >= 0 && len < cap && (n = read(fd, to + len, cap - len)) > 0)
+		len += (size_t)n;
+	return n < 0 ? -errno : (ssize_t)len;
+}
+
 /* "/dev/dri/renderD128" → "renderD128"; NULL: no such device. */
 static const char *drm_node(const char *target)
 {
@@ -248,14 +268,18 @@ static void read_file(struct worker *w, int dir_fd, enum process_file file,
                       struct process_request *q)
 {
 	char *to = w->text + w->text_len;
-	off_t offset = file == PROCESS_ENVIRON ? (off_t)q->offset : 0;
+	off_t offset = file == PROCESS_ENVIRON || file == PROCESS_MEMORY ? (off_t)q->offset : 0;
 	ssize_t n;
 
 	atomic_store_explicit(&w->file, (int)file, memory_order_relaxed);
-	if (file == PROCESS_PID_NAMESPACE)
+	if (file == PROCESS_PID_NAMESPACE || file == PROCESS_CWD)
 		n = read_link(dir_fd, files[file].name, to, files[file].max_bytes);
 	else if (file == PROCESS_OPEN_FILE)
 		n = read_open_file(dir_fd, q->fd, to, files[file].max_bytes);
+	else if (file == PROCESS_FILE_INFO)
+		n = read_file_info(dir_fd, q->fd, to, files[file].max_bytes);
+	else if (file == PROCESS_MAPS)
+		n = read_maps(dir_fd, to, files[file].max_bytes);
 	else if (file == PROCESS_DRM)
 		n = read_drm_files(w, dir_fd, to, files[file].max_bytes);
 	else
@@ -452,7 +476,8 @@ static size_t count_stuck(const struct process_reader *r)
 static unsigned files_that_hang_with(enum process_file file)
 {
 	const unsigned of_memory = 1U << PROCESS_CMDLINE | 1U << PROCESS_ENVIRON |
-	                           1U << PROCESS_ROLLUP;
+	                           1U << PROCESS_ROLLUP | 1U << PROCESS_MEMORY |
+	                           1U << PROCESS_MAPS;
 
 	if (file == PROCESS_STAT || file == PROCESS_FILE_COUNT)
 		return ~0U;

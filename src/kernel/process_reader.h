@@ -27,8 +27,8 @@ struct process_request {
 	pid_t tid;            /* reads the files of this thread; 0: those of the process */
 	unsigned files;       /* 1 << enum process_file */
 	bool counts_fds;      /* how many files it has open */
-	uint32_t offset;      /* where to begin in environ */
-	int fd;               /* of PROCESS_OPEN_FILE */
+	uint64_t offset;      /* where to begin in environ, or the address in memory */
+	int fd;               /* of PROCESS_OPEN_FILE and PROCESS_FILE_INFO */
 	char device[32];      /* has_device answers whether it has a file open whose path begins so;
 	                       "": not asked */
 	unsigned device_mode; /* … for reading (S_IRUSR) or writing (S_IWUSR); 0: for any */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/blocked_call.h"
 
+#include <string.h>
+
 static const char *thing_key(const void *record)
 {
 	static const char *const keys[] = {
@@ -53,9 +55,55 @@ static const struct field rows[] = {
 	{ "peer_pid", FIELD(ORDINAL, peer),
 	  .help = "the process at the other end; null: not known" },
 	{ "peer_name", FIELD(TEXT, peer_name), .help = "… its name" },
+	{ "owner_tid", FIELD(ORDINAL, owner),
+	  .help = "the thread that holds the lock, if the lock names it" },
+	{ "sharers", FIELD(ORDINAL, sharers),
+	  .help = "other processes of the job that have the lock's memory mapped" },
+	{ "files", FIELD(ORDINAL, files), .help = "open files that it waits for: poll, select, epoll" },
 	{ "seconds", FIELD(ORDINAL, since_ns), .unit = UNIT_NS,
 	  .help = "how long it has not run; null: not known" },
 };
 #undef RECORD
 
 const struct field_table blocked_call_fields = FIELD_TABLE(rows);
+
+const char *blocked_call_socket_word(const struct blocked_call *b)
+{
+	return strncmp(b->call, "accept", strlen("accept")) == 0 ? "at" : "to";
+}
+
+static void put_peer(const struct blocked_call *b, const char *before, struct buf *to)
+{
+	if (b->peer)
+		buf_printf(to, " %s %.*s %d", before, COMM_LEN, b->peer_name, b->peer);
+}
+
+static void put_thing(const struct blocked_call *b, struct buf *to)
+{
+	static const char *const words[BLOCKED_THING_COUNT] = {
+		[BLOCKED_ON_PIPE] = " on a pipe",    [BLOCKED_ON_SOCKET] = " on a socket",
+		[BLOCKED_ON_CHILD] = " for a child", [BLOCKED_ON_LOCK] = " on a lock",
+		[BLOCKED_ON_FILE] = " on ",          [BLOCKED_ON_FILES] = " on several files",
+	};
+
+	if (words[b->thing])
+		buf_puts(to, words[b->thing]);
+	if (b->thing == BLOCKED_ON_FILE)
+		buf_puts(to, *b->text ? b->text : "an open file");
+	else if (b->thing == BLOCKED_ON_SOCKET && *b->text)
+		buf_printf(to, " %s %s", blocked_call_socket_word(b), b->text);
+	put_peer(b,
+	         b->thing == BLOCKED_ON_CHILD     ? "that is"
+	         : b->thing == BLOCKED_ON_LOCK    ? b->owner ? "held by" : "shared with"
+	         : b->thing == BLOCKED_ON_SOCKET  ? "of"
+	         : b->writes                      ? "to"
+	                                          : "from",
+	         to);
+}
+
+void blocked_call_describe(const struct blocked_call *b, struct buf *to)
+{
+	buf_printf(to, "waits%s%s", *b->call ? " in " : "", b->call);
+	put_thing(b, to);
+	buf_printf(to, " (%c%s%s)", b->state, *b->wchan ? ", " : "", b->wchan);
+}

@@ -15,9 +15,10 @@
 	X(PIPE, "pipe")     /* peer: the process at the other end */                               \
 	X(SOCKET, "socket") /* text: the address of the other side; peer: its process */           \
 	X(CHILD, "child")   /* peer: the child that it waits for */                                \
-	X(LOCK, "lock")     /* a futex: text is its address; peer: a process that shares it */     \
+	X(LOCK, "lock")     /* a futex: text is its address; peer: a process that shares it, or    \
+	                     * holds it: then owner is the thread */                               \
 	X(TIMER, "timer")                                                                          \
-	X(FILES, "files") /* the first of many that is ready: poll, select, epoll */
+	X(FILES, "files") /* the first of several that is ready; text: some of them */
 
 #define X(id, ...) BLOCKED_ON_##id,
 enum blocked_thing { BLOCKED_THINGS(X) BLOCKED_THING_COUNT };
@@ -37,7 +38,12 @@ struct blocked_call {
 	char text[BLOCKED_TEXT_MAX]; /* "": none */
 	pid_t peer;                  /* 0: not known */
 	char peer_name[COMM_LEN];
-	uint64_t since_ns; /* how long it has not run; 0: not known */
+	pid_t owner;       /* the thread that holds the lock; 0: not known */
+	uint32_t sharers;  /* other processes of the job that have the lock's memory mapped */
+	uint32_t files;    /* that it waits for; 0: not known */
+	uint64_t since_ns; /* how long it has not run, at least; 0: not known */
+	uint64_t ran_ns;   /* the same as before: it has not run since then; 0: not known */
+	bool may_wake; /* a thread waits for a time, a signal, a connection, a terminal or several files: it may go on by itself */
 };
 
 struct blocked_calls {
@@ -45,3 +51,7 @@ struct blocked_calls {
 };
 
 extern const struct field_table blocked_call_fields;
+/* Before the address of a socket: "to" that of the other side, "at" the one that it listens at. */
+const char *blocked_call_socket_word(const struct blocked_call *b);
+/* "waits in read on a pipe from sort 4711 (S, pipe_read)" */
+void blocked_call_describe(const struct blocked_call *b, struct buf *to);

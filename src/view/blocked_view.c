@@ -17,6 +17,18 @@ static void put_peer(struct facts *f, const struct blocked_call *b, const char *
 		facts_join(f, FACT_WORD, "%s %s %d", before, b->peer_name, b->peer);
 }
 
+static void put_lock(struct facts *f, const struct blocked_call *b)
+{
+	if (b->owner && b->peer == b->id.pid)
+		facts_join(f, FACT_WORD, "held by its thread %d", b->owner);
+	else if (b->owner)
+		put_peer(f, b, "held by");
+	else if (b->sharers > 1)
+		facts_join(f, FACT_WORD, "shared with %u processes", b->sharers);
+	else
+		put_peer(f, b, "shared with");
+}
+
 static void put_thing(struct facts *f, const struct blocked_call *b)
 {
 	switch (b->thing) {
@@ -31,7 +43,7 @@ static void put_thing(struct facts *f, const struct blocked_call *b)
 	case BLOCKED_ON_SOCKET:
 		facts_join(f, FACT_WORD, "on a socket");
 		if (*b->text)
-			facts_join(f, FACT_WORD, "to %s", b->text);
+			facts_join(f, FACT_WORD, "%s %s", blocked_call_socket_word(b), b->text);
 		put_peer(f, b, "of");
 		break;
 	case BLOCKED_ON_CHILD:
@@ -42,10 +54,15 @@ static void put_thing(struct facts *f, const struct blocked_call *b)
 	case BLOCKED_ON_LOCK:
 		facts_join(f, FACT_WORD, "on a lock");
 		facts_join(f, FACT_WORD, "(%s)", b->text);
-		put_peer(f, b, "shared with");
+		put_lock(f, b);
 		break;
 	case BLOCKED_ON_FILES:
-		facts_join(f, FACT_WORD, "on several files");
+		if (!b->files) {
+			facts_join(f, FACT_WORD, "on several files");
+			break;
+		}
+		facts_join(f, FACT_WORD, "on %u files", b->files);
+		facts_join(f, FACT_WORD, "(%s%s)", b->text, b->files > 3 ? ", …" : "");
 		break;
 	case BLOCKED_ON_TIMER:
 	case BLOCKED_ON_UNKNOWN:

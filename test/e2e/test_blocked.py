@@ -2,6 +2,7 @@
 """What the processes of a running job wait for, as `report` shows it; as root and as a plain user."""
 import json
 import pwd
+import re
 
 import pytest
 
@@ -13,7 +14,7 @@ NOBODY = 65534
 
 # One child for each thing that a process can wait for. Prints {thing: pid}, and what is at the other end.
 WAITERS = """
-import fcntl, json, multiprocessing, os, socket, subprocess, threading, time
+import ctypes, fcntl, json, mmap, multiprocessing, os, select, signal, socket, subprocess, threading, time
 pids = {"self": os.getpid()}
 
 def child(name, what):
@@ -36,20 +37,67 @@ def wait_in_threads():
 		threading.Thread(target=lock.acquire).start()
 	lock.acquire()
 
+def one_poll():
+	poll = select.poll()
+	poll.register(mine, select.POLLIN)
+	poll.poll()
+
+def one_epoll():
+	epoll = select.epoll()
+	epoll.register(mine, select.EPOLLIN)
+	epoll.poll()
+
+def mutex(kind):
+	libc, memory = ctypes.CDLL(None), mmap.mmap(-1, 4096)
+	one, attributes = ctypes.c_char.from_buffer(memory), ctypes.create_string_buffer(64)
+	libc.pthread_mutexattr_init(attributes)
+	libc.pthread_mutexattr_setpshared(attributes, 1)
+	getattr(libc, "pthread_mutexattr_set" + kind)(attributes, 1)
+	libc.pthread_mutex_init(ctypes.byref(one), attributes)
+	libc.pthread_mutex_lock(ctypes.byref(one))
+	child(kind, lambda: libc.pthread_mutex_lock(ctypes.byref(one)))
+	return one
+
+def pair():
+	lock = multiprocessing.Lock()
+	lock.acquire()
+	child("lone", lock.acquire)
+	with open("lone", "w") as to:
+		to.write(str(pids["lone"]))
+	signal.pause()
+
+mine, other = os.pipe()
+os.mkfifo("fifo")
+child("poll", one_poll)
+child("epoll", one_epoll)
+child("select", lambda: select.select([mine], [], []))
+more = [os.pipe() for _ in range(3)]
+child("several", lambda: select.select([mine] + [one for one, _ in more], [], []))
+child("fifo", lambda: open("fifo"))
+child("sleeper", lambda: select.select([], [], [], 60))
+held = [mutex("protocol"), mutex("robust")]
+child("pair", pair)
+while not os.path.exists("lone") or not open("lone").read():
+	time.sleep(0.01)
+pids["lone"] = int(open("lone").read())
 ours, theirs = socket.socketpair()
 child("unix", lambda: (theirs.close(), ours.recv(1)))
 server = socket.socket()
 server.bind(("127.0.0.1", 0))
 server.listen()
 child("tcp", connect)
+listener = socket.socket(socket.AF_UNIX)
+listener.bind("listener")
+listener.listen()
+child("listener", listener.accept)
 accepted = server.accept()
 shared = multiprocessing.Lock()
 shared.acquire()
 child("shared", shared.acquire)
 child("sharer", shared.acquire)
 child("timer", lambda: time.sleep(60))
-held = open("locked", "w")
-fcntl.flock(held, fcntl.LOCK_EX)
+locked = open("locked", "w")
+fcntl.flock(locked, fcntl.LOCK_EX)
 child("file", lock_file)
 child("threads", wait_in_threads)
 child("busy", lambda: [None for _ in iter(int, 1)])
@@ -105,18 +153,25 @@ def test_report_shows_what_each_process_of_a_running_job_waits_for(waiting):
 	assert of("timer", "call", "on") == ("clock_nanosleep", "timer")
 	assert of("file", "call", "on") == ("flock", "file") and of("file", "target")[0].endswith("/locked")
 	assert of("self", "call", "on", "peer_pid", "peer_name") == ("wait4", "child", pids["timer"], "python3")
-	assert of("shared", "call", "on", "peer_pid") == ("futex", "lock", pids["sharer"])
+	assert of("shared", "call", "on", "peer_pid") == ("futex", "lock", None) and of("shared", "sharers")[0] > 1
 	assert of("shared", "target") == of("sharer", "target")
 	assert of("threads", "on", "peer_pid") == ("lock", None)
+	for name in ("poll", "epoll", "select"):
+		assert of(name, "on", "direction", "files", "peer_pid") == ("pipe", "read", 1, pids["self"]), blocked[pids[name]]
+	assert of("several", "on", "files") == ("files", 4) and of("several", "target")[0].count(", ") == 2
+	assert of("fifo", "call", "on") == ("openat", "file") and of("fifo", "target")[0].endswith("/fifo")
+	assert of("sleeper", "on") == ("timer",)
+	for kind in ("protocol", "robust"):
+		assert of(kind, "on", "owner_tid", "peer_pid") == ("lock", pids["self"], pids["self"]), blocked[pids[kind]]
+	assert of("lone", "on", "sharers", "peer_pid", "owner_tid") == ("lock", 1, pids["pair"], None)
 	assert all(b["wchan"] and b["state"] == "S" for b in blocked.values()), blocked
 	# The kernel forgets it for a moment when it moves a process to another CPU.
 	assert all(b["seconds"] is None or 0 <= b["seconds"] < 60 for b in blocked.values()), blocked
 	assert any(b["seconds"] is not None for b in blocked.values()), blocked
 	assert pids["busy"] not in blocked
 	screen = report()
-	assert "Waiting now" in screen and "read on a pipe from sleep %d" % pids["source"] in screen, screen
-
-
+	assert "Waiting now" in screen and "on a pipe from python3 %d" % pids["self"] in screen, screen
+	assert re.search(r"accept4 on a socket at \S*listener", screen), screen
 
 
 def test_context_get_shows_what_a_process_waits_for_to_those_who_may_trace_it(daemon, children):  # pylint: disable=redefined-outer-name

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernel/blocked_reader.h"
+#include <poll.h>
+
+#include "kernel/blocked_target.h"
 #include "kernel/socket_peer.h"
 #include "check.h"
 
@@ -55,6 +57,50 @@ static void test_blocked_reader_parse_sched__finds_when_it_ran_last(void **state
 	assert_false(blocked_reader_parse_sched(scan_str(""), &ns));
 }
 
+static void test_blocked_target_parse__lists_the_files_of_poll_select_and_epoll(void **state)
+{
+	const struct pollfd polled[] = { { .fd = -1 }, { .fd = 7, .events = POLLOUT }, { .fd = 9 } };
+	const struct scan sets[3] = { scan_mem("\x08\x02", 2), scan_mem("\x08", 1), scan_mem("", 0) };
+	struct blocked_files f;
+
+	(void)state;
+	blocked_target_parse_poll(scan_mem((const char *)polled, sizeof polled), &f);
+	assert_int_equal(f.n, 2);
+	assert_int_equal(f.fds[0], 7);
+	assert_true(f.writes);
+	blocked_target_parse_sets(sets, 10, &f);
+	assert_int_equal(f.n, 2);
+	assert_int_equal(f.fds[0], 3);
+	assert_int_equal(f.fds[1], 9);
+	assert_false(f.writes);
+	blocked_target_parse_sets(sets, 9, &f);
+	assert_int_equal(f.n, 1);
+	blocked_target_parse_epoll(scan_str("pos:\t0\nflags:\t02\nmnt_id:\t15\nino:\t42\n"
+	                                    "tfd:        5 events:       19 data:                5  pos:0 ino:2a sdev:f\n"
+	                                    "tfd:        6 events:        4 data:                6  pos:0 ino:2b sdev:f\n"),
+	                           &f);
+	assert_int_equal(f.n, 2);
+	assert_int_equal(f.fds[1], 6);
+}
+
+static void test_blocked_target_parse_maps__finds_the_same_memory_at_another_address(void **state)
+{
+	static const char ours[] = "55d0c4a00000-55d0c4a01000 rw-p 00000000 08:01 77    /bin/x\n"
+				   "7f0000000000-7f0000003000 rw-s 00002000 00:01 12345 /dev/zero (deleted)\n";
+	struct blocked_mapping m;
+
+	(void)state;
+	assert_true(blocked_target_parse_maps(scan_str(ours), 0x7f0000001008, &m));
+	assert_int_equal(m.offset, 0x3008);
+	assert_false(blocked_target_parse_maps(scan_str(ours), 0x55d0c4a00010, &m)); /* private */
+	assert_true(blocked_target_has_mapping(
+		scan_str("7e0000000000-7e0000004000 rw-s 00000000 00:01 12345 /dev/zero\n"), &m));
+	assert_false(blocked_target_has_mapping(
+		scan_str("7f0000000000-7f0000003000 rw-s 00002000 00:01 12346 /dev/zero\n"), &m));
+	assert_false(blocked_target_has_mapping(
+		scan_str("7e0000000000-7e0000003000 rw-s 00000000 00:01 12345 /dev/zero\n"), &m));
+}
+
 #define HEAD                                                                                       \
 	"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 #define REST " 01 00000000:00000000 00:00000000 00000000     0        0 "
@@ -98,5 +144,7 @@ RUN_TESTS(TEST(test_blocked_reader_parse__finds_the_call_and_its_arguments),
           TEST(test_blocked_reader_parse__knows_programs_of_32_bits),
           TEST(test_blocked_reader_parse__refuses_what_is_no_call),
           TEST(test_blocked_reader_parse_sched__finds_when_it_ran_last),
+          TEST(test_blocked_target_parse__lists_the_files_of_poll_select_and_epoll),
+          TEST(test_blocked_target_parse_maps__finds_the_same_memory_at_another_address),
           TEST(test_socket_peer_parse__finds_the_address_and_the_other_end),
           TEST(test_socket_peer_parse__reads_long_addresses))

@@ -29,6 +29,17 @@ static void test_process_files_parse_stat__takes_the_fields_by_their_places(void
 	assert_true(st.exec_id != 0);
 }
 
+static void test_process_files_parse_cpu__takes_field_39(void **state)
+{
+	static const char line[] = "700 (a) b) S 1 2 3 0 -1 4194560 7 8 9 10 11 12 13 14 20 0 1 0 "
+				   "5000 1 2 3 4 5 6 7 8 0 0 0 0 1 0 0 17 3 0 0 0 0 0\n";
+
+	(void)state;
+	assert_int_equal(process_files_parse_cpu(scan_str(line)), 3);
+	assert_int_equal(process_files_parse_cpu(scan_str("700 (a) S 1 2 3")), -1);
+	assert_int_equal(process_files_parse_cpu(scan_str("")), -1);
+}
+
 static void test_process_files_parse_stat__is_not_fooled_by_hostile_names(void **state)
 {
 	static const char *const names[] = { ") R 1 1 (", "a\nb", "\x1b[31m", "\xff\xfe\x80", "",
@@ -159,7 +170,8 @@ static void test_process_files_parse_io__does_not_mistake_cancelled_writes(void 
 
 RUN_TESTS(
 	TEST(test_process_files_parse_stat__takes_the_fields_by_their_places),
-	TEST(test_process_files_parse_stat__is_not_fooled_by_hostile_names),
+	TEST(test_process_files_parse_cpu__takes_field_39),
+          TEST(test_process_files_parse_stat__is_not_fooled_by_hostile_names),
 	TEST(test_process_files_parse_stat__keeps_fifteen_bytes_of_a_longer_name),
 	TEST(test_process_files_parse_stat__calls_kworkers_by_their_own_name),
 	TEST(test_process_files_parse_stat__refuses_short_and_broken_text_and_leaves_the_result_alone),
