@@ -343,7 +343,7 @@ static int show_recorded(const struct cli *cli, const struct request *rq, const 
 		f.note = LOST;
 	else if (f.time == QUALITY_AT_MOST)
 		f.note = SLOWED;
-	return show(cli, rq, r->syscalls.at, r->syscalls.len, &f);
+	return show(cli, rq, r->syscalls.at, r->n_syscalls, &f);
 }
 
 /* As recorded; of one that runs and was not asked to, from now on. */

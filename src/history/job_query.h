@@ -107,6 +107,9 @@ int history_job_errors(struct history *r, struct job_key key, reader_error_fn fn
  * counted. */
 int history_job_syscalls(struct history *r, struct job_key key, uint32_t sheet,
                          reader_syscall_fn fn, void *self, struct err *err) must_check;
+/* … one process of it. */
+int history_process_syscalls(struct history *r, struct job_key key, struct proc_id id,
+                             reader_syscall_fn fn, void *self, struct err *err) must_check;
 typedef int (*reader_last_call_fn)(void *self, const struct last_call_record *c);
 /* Of processes in the order of their ends, and of each in the order in which they were made. */
 int history_job_last_calls(struct history *r, struct job_key key, size_t limit,

@@ -242,6 +242,22 @@ static int by_time(const void *a_, const void *b_)
 	return strcmp(a->name, b->name);
 }
 
+void syscall_record_add_error(struct syscall_record *s, const char *name, uint64_t count)
+{
+	unsigned at = s->n_errors;
+
+	s->errors += count;
+	while (at > 0 && s->by_error[at - 1].count < count)
+		at--;
+	if (at == SYSCALL_ERRORS_SHOWN)
+		return;
+	s->n_errors = MIN(s->n_errors + 1, (unsigned)SYSCALL_ERRORS_SHOWN);
+	memmove(&s->by_error[at + 1], &s->by_error[at],
+	        (s->n_errors - at - 1) * sizeof s->by_error[0]);
+	s->by_error[at].count = count;
+	snprintf(s->by_error[at].name, sizeof s->by_error[at].name, "%s", name);
+}
+
 size_t syscall_counts_list(const struct syscall_count *counts, size_t n, struct syscall_record *ret)
 {
 	double all_ns = (double)total_ns(counts, n);
@@ -249,7 +265,10 @@ size_t syscall_counts_list(const struct syscall_count *counts, size_t n, struct 
 
 	for (size_t i = 0; i < n; i++) {
 		if (counts[i].error && len) {
-			ret[len - 1].errors += counts[i].count;
+			char error[SYSCALL_ERROR_MAX];
+
+			syscall_error_name(counts[i].error, error);
+			syscall_record_add_error(&ret[len - 1], error, counts[i].count);
 			continue;
 		}
 		ret[len] = (struct syscall_record){ .count = counts[i].count,

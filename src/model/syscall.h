@@ -60,13 +60,24 @@ void syscall_counts_json_shares(struct json *j, const struct syscall_count *coun
 bool syscall_counts_hotspot(const struct syscall_count *counts, size_t n, syscall_id *ret_call,
                             double *ret_share);
 
+#define SYSCALL_ERRORS_SHOWN 6
+
+struct syscall_error_record {
+	char name[SYSCALL_ERROR_MAX];
+	uint64_t count;
+};
+
 /* One call as it is shown. */
 struct syscall_record {
 	char name[SYSCALL_NAME_MAX];
 	uint64_t count, errors, ns;
+	struct syscall_error_record by_error[SYSCALL_ERRORS_SHOWN]; /* the most frequent first */
+	unsigned n_errors;
 	double time_ratio; /* of the time in all calls; NAN: there was none */
 };
 
+/* Counts one way in which it failed, unless there are more frequent ones; `errors` has all of them. */
+void syscall_record_add_error(struct syscall_record *s, const char *name, uint64_t count);
 /* Most time first. Returns how many: at most n. */
 size_t syscall_counts_list(const struct syscall_count *counts, size_t n,
                            struct syscall_record *ret);

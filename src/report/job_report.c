@@ -35,11 +35,54 @@ int report_add_sum(void *report, const struct job_sum_record *s)
 int report_add_syscall(void *report, const struct syscall_record *s)
 {
 	struct report *r = report;
-	struct syscall_record *kept = vec_push(&r->syscalls, SYSCALLS_MAX);
+	struct syscall_record *kept = vec_push(&r->syscalls, REPORT_SYSCALLS_MAX);
 
-	if (kept)
-		*kept = *s;
+	if (!kept)
+		return 0;
+	*kept = *s;
+	if (r->callers.len)
+		r->callers.at[r->callers.len - 1].len++;
+	else
+		r->n_syscalls++;
 	return 0;
+}
+
+static bool add_caller(struct report *r, uint32_t sheet, struct proc_id id)
+{
+	struct report_caller *c = vec_push(&r->callers, REPORT_CALLERS_MAX);
+
+	if (c)
+		*c = (struct report_caller){ .sheet = sheet, .id = id, .at = r->syscalls.len };
+	return c != NULL;
+}
+
+const struct report_caller *report_find_caller(const struct report *r, uint32_t sheet,
+                                               struct proc_id id)
+{
+	vec_each(&r->callers, c)
+		if (c->len && (id.pid ? proc_id_eq(c->id, id) : c->sheet && c->sheet == sheet))
+			return c;
+	return NULL;
+}
+
+/* Half of the room is for sheets: each is read by itself. */
+static int add_callers(struct report *r, struct history *history, struct err *err)
+{
+	struct job_key key = job_key_of(&r->job);
+	int n = 0;
+
+	for (size_t i = 0; n >= 0 && i < MIN(r->sheets.len, (size_t)REPORT_CALLERS_MAX / 2); i++) {
+		uint32_t num = r->sheets.at[i].s.num;
+
+		if (!report_find_caller(r, num, (struct proc_id){ 0 }) &&
+		    add_caller(r, num, (struct proc_id){ 0 }))
+			n = history_job_syscalls(history, key, num, report_add_syscall, r, err);
+	}
+	for (size_t i = 0; n >= 0 && i < r->n_costly; i++)
+		if (add_caller(r, 0, r->costly[i].p.id))
+			n = history_process_syscalls(history, key, r->costly[i].p.id,
+			                             report_add_syscall, r, err);
+	return n;
 }
 
 static struct report_flight *get_flight(struct report *r, const struct last_call_record *c)
@@ -300,6 +343,7 @@ void report_profile(const struct report *r, struct job_profile *ret)
 		                     .spawns = f[JOB_FIGURE_PROCESSES],
 		                     .unique_pids = r->unique_pids };
 	vec_copy(&ret->syscalls, &r->syscalls);
+	ret->syscalls.len = MIN(ret->syscalls.len, r->n_syscalls);
 	memcpy(ret->figures, f, sizeof ret->figures);
 	memcpy(ret->job_id, r->job.id, sizeof ret->job_id);
 	vec_each(&r->sheets, s) {
@@ -321,6 +365,7 @@ void report_done(struct report *r)
 	vec_done(&r->sums);
 	vec_done(&r->gpus);
 	vec_done(&r->syscalls);
+	vec_done(&r->callers);
 	vec_done(&r->flights);
 	vec_done(&r->calls);
 	buf_done(&r->call_text);
@@ -422,6 +467,8 @@ int report_gather(struct report *r, struct history *history, struct err *err)
 		n = history_job_gpus(history, key, report_add_gpu, r, err);
 	if (n >= 0)
 		n = history_job_syscalls(history, key, 0, report_add_syscall, r, err);
+	if (n >= 0 && r->n_syscalls)
+		n = add_callers(r, history, err);
 	if (n >= 0)
 		n = history_job_last_calls(history, key, REPORT_CALLS_MAX, report_add_last_call, r,
 		                           err);

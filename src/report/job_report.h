@@ -27,6 +27,8 @@
 #define REPORT_GPUS_MAX 64
 #define REPORT_ANOMALIES_MAX 1000
 #define REPORT_CALLS_MAX 100000
+#define REPORT_CALLERS_MAX 128
+#define REPORT_SYSCALLS_MAX 16384
 #define REPORT_FLIGHTS_MAX 1000
 
 /* All processes of one name. */
@@ -46,6 +48,13 @@ struct report_process {
 	char name[COMM_LEN];
 	char command[COMMAND_MAX + 1];
 	struct report_cost cost;
+};
+
+/* A sheet or a process whose system calls were counted. */
+struct report_caller {
+	uint32_t sheet; /* 0: a process */
+	struct proc_id id;
+	size_t at, len; /* in report.syscalls, most time first */
 };
 
 /* What a note is about; the words are in view/note_view.c. */
@@ -139,7 +148,9 @@ struct report {
 	VEC(struct job_sum_record) sums;
 	VEC(struct report_gpu) gpus;
 	VEC(struct report_anomaly) anomalies;
-	VEC(struct syscall_record) syscalls; /* most time first */
+	VEC(struct syscall_record) syscalls; /* most time first; those of the job, then of `callers` */
+	size_t n_syscalls;                   /* … the first of them: the job's */
+	VEC(struct report_caller) callers;   /* sheets in their order, then the most costly processes */
 	VEC(struct report_flight) flights;   /* in the order of their ends; then those that still ran */
 	VEC(struct report_call) calls;
 	struct buf call_text;
@@ -171,6 +182,9 @@ int report_add_event(void *report, const struct event_record *e);
 int report_add_anomaly(void *report, const struct anomaly_record *a); /* also a note of it */
 int report_add_gpu(void *report, const struct gpu_record *g);
 int report_add_syscall(void *report, const struct syscall_record *s);
+/* Those of a process, or of a sheet (`id.pid` 0); NULL: they were not counted. */
+const struct report_caller *report_find_caller(const struct report *r, uint32_t sheet,
+                                               struct proc_id id);
 int report_add_last_call(void *report, const struct last_call_record *c);
 int report_add_sum(void *report, const struct job_sum_record *s);
 /* When all is in: notes that follow from the figures, and the texts of records. The report must not move

@@ -112,6 +112,35 @@ static void put_records(struct json *j, const char *key, const struct field_tabl
 	json_end_array(j);
 }
 
+/* A record, and the calls of the sheet or process. */
+static void put_caller(const struct report *r, const struct field_table *fields, const void *record,
+                       uint32_t sheet, struct proc_id id, struct json *j)
+{
+	const struct report_caller *c = report_find_caller(r, sheet, id);
+
+	json_begin_object(j);
+	fields_json(j, fields, record);
+	json_key(j, "syscalls");
+	syscall_view_json(j, c ? r->syscalls.at + c->at : NULL, c ? c->len : 0);
+	json_end_object(j);
+}
+
+static void put_sheets(const struct report *r, struct json *j)
+{
+	json_open_array(j, "sheets");
+	vec_each(&r->sheets, s)
+		put_caller(r, &sheet_fields, s, s->s.num, (struct proc_id){ 0 }, j);
+	json_end_array(j);
+}
+
+static void put_costly(const struct report *r, struct json *j)
+{
+	json_open_array(j, "costly_processes");
+	for (size_t i = 0; i < r->n_costly; i++)
+		put_caller(r, &process_fields, &r->costly[i], 0, r->costly[i].p.id, j);
+	json_end_array(j);
+}
+
 void report_json(const struct report *r, struct json *j)
 {
 	json_begin_object(j);
@@ -122,18 +151,17 @@ void report_json(const struct report *r, struct json *j)
 	json_put_text(j, "user", r->user);
 	json_key(j, "job");
 	fields_json_object(j, &job_fields, &r->job);
-	put_records(j, "sheets", &sheet_fields, r->sheets.at, r->sheets.len, sizeof *r->sheets.at);
+	put_sheets(r, j);
 	put_records(j, "gpus", &gpu_fields, r->gpus.at, r->gpus.len, sizeof *r->gpus.at);
 	put_records(j, "programs", &program_fields, r->programs.at, r->programs.len,
 	            sizeof *r->programs.at);
-	put_records(j, "costly_processes", &process_fields, r->costly, r->n_costly,
-	            sizeof *r->costly);
+	put_costly(r, j);
 	put_records(j, "anomalies", &anomaly_fields, r->anomalies.at, r->anomalies.len,
 	            sizeof *r->anomalies.at);
 	put_records(j, "marks", &mark_fields, r->marks.at, r->marks.len, sizeof *r->marks.at);
 	put_notes(r, j);
 	json_key(j, "syscalls");
-	syscall_view_json(j, r->syscalls.at, r->syscalls.len);
+	syscall_view_json(j, r->syscalls.at, r->n_syscalls);
 	flight_view_json(j, r);
 	put_records(j, "blocked", &blocked_call_fields, r->blocked.list.at, r->blocked.list.len,
 	            sizeof *r->blocked.list.at);

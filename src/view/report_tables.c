@@ -10,6 +10,7 @@
 #include "view/format.h"
 #include "view/job_view.h"
 #include "view/note_view.h"
+#include "view/syscall_view.h"
 #include "view/table.h"
 
 #define SHEETS_SHOWN 40
@@ -353,6 +354,7 @@ void report_tables(const struct report *r, struct canvas *to)
 	put_sheets(r, to);
 	put_programs(r, to);
 	put_costly(r, to);
+	syscall_view_report(r, to);
 	put_marks(r, to);
 	put_notes(r, to);
 }

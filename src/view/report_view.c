@@ -258,7 +258,7 @@ static void put_processes(struct facts *f, const struct job *job)
 
 static void put_hotspots(struct facts *f, const struct report *r)
 {
-	for (size_t i = 0; i < MIN(r->syscalls.len, (size_t)SYSCALLS_SHOWN); i++)
+	for (size_t i = 0; i < MIN(r->n_syscalls, (size_t)SYSCALLS_SHOWN); i++)
 		facts_join(f, i ? FACT_COMMA : FACT_GLANCE, "%s %s", r->syscalls.at[i].name,
 		           format_percent(r->syscalls.at[i].time_ratio).at);
 }
@@ -270,7 +270,7 @@ static void put_syscalls(struct facts *f, const struct report *r)
 	struct words count = job_figure_words(job, JOB_FIGURE_SYSCALLS);
 	struct words time = job_figure_words(job, JOB_FIGURE_SYSCALL_TIME);
 
-	if (!r->syscalls.len)
+	if (!r->n_syscalls)
 		return;
 	begin_figure(f, job, "Syscalls", JOB_FIGURE_SYSCALLS);
 	if (job->figures[JOB_FIGURE_SYSCALLS].quality ==

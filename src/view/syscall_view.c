@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "view/syscall_view.h"
 
+#include <stdio.h>
+
 #include "view/format.h"
 #include "view/table.h"
 
@@ -38,6 +40,108 @@ void syscall_view(const struct syscall_record *calls, size_t n, size_t shown, st
 	table_done(&t);
 }
 
+/* ---- in a report ----------------------------------------------------------------------------- */
+
+#define HOT_SHOWN 3
+#define ERRORS_SHOWN 3
+#define CALLERS_SHOWN 12
+
+static void add_hot(struct table *t, const struct syscall_record *calls, size_t n)
+{
+	cleanup(buf_done) struct buf text = { 0 };
+
+	for (size_t i = 0; i < MIN(n, (size_t)HOT_SHOWN); i++)
+		if (calls[i].ns)
+			buf_printf(&text, "%s%s %s", i ? ", " : "", calls[i].name,
+			           format_percent(calls[i].time_ratio).at);
+	table_add_figure(t, text.len ? text.at : NULL, INK_PLAIN);
+}
+
+/* The most frequent of all: "openat ENOENT 12, read EAGAIN 3". */
+static void add_errors(struct table *t, const struct syscall_record *calls, size_t n)
+{
+	const struct syscall_error_record *last = NULL;
+	cleanup(buf_done) struct buf text = { 0 };
+
+	for (unsigned shown = 0; shown < ERRORS_SHOWN; shown++) {
+		const struct syscall_error_record *most = NULL;
+		const char *call = NULL;
+
+		for (size_t i = 0; i < n; i++)
+			for (unsigned k = 0; k < calls[i].n_errors; k++) {
+				const struct syscall_error_record *e = &calls[i].by_error[k];
+				bool is_new = !last || e->count < last->count ||
+				              (e->count == last->count && e > last);
+
+				if (is_new && (!most || e->count > most->count)) {
+					most = e;
+					call = calls[i].name;
+				}
+			}
+		if (!most)
+			break;
+		buf_printf(&text, "%s%s %s %s", shown ? ", " : "", call, most->name,
+		           format_count(most->count).at);
+		last = most;
+	}
+	table_add_figure(t, text.len ? text.at : NULL, INK_PLAIN);
+}
+
+static void add_caller(struct table *t, const char *name, const struct syscall_record *calls,
+                       size_t n)
+{
+	uint64_t count = 0, ns = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		count += calls[i].count;
+		ns += calls[i].ns;
+	}
+	table_add(t, name, INK_PLAIN);
+	table_add(t, format_count(count).at, INK_PLAIN);
+	table_add(t, format_duration(ns).at, INK_PLAIN);
+	add_hot(t, calls, n);
+	add_errors(t, calls, n);
+}
+
+static const char *name_of(const struct report *r, struct proc_id id)
+{
+	const char *name = report_name_of(r, id);
+
+	return name ? name : "process";
+}
+
+void syscall_view_report(const struct report *r, struct canvas *to)
+{
+	static const struct table_column columns[] = {
+		{ "of", TABLE_LEFT, .min_width = 10 },
+		{ "calls", TABLE_RIGHT },
+		{ "time", TABLE_RIGHT, 2 },
+		{ "most time in", TABLE_LEFT, .min_width = 12 },
+		{ "failed", TABLE_LEFT, 1, .min_width = 12 },
+	};
+	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
+	size_t shown = 0, total = 1;
+
+	if (!r->n_syscalls)
+		return;
+	add_caller(&t, "job", r->syscalls.at, r->n_syscalls);
+	vec_each(&r->callers, c) {
+		char name[COMM_LEN + 16];
+
+		total += c->len > 0;
+		if (!c->len || shown++ >= CALLERS_SHOWN)
+			continue;
+		if (c->sheet)
+			snprintf(name, sizeof name, "sheet %u", c->sheet);
+		else
+			snprintf(name, sizeof name, "%s %d", name_of(r, c->id), c->id.pid);
+		add_caller(&t, name, r->syscalls.at + c->at, c->len);
+	}
+	table_print_section(&t, "System calls", total, "caller", to);
+}
+
+/* ---- for programs ---------------------------------------------------------------------------- */
+
 void syscall_view_json(struct json *j, const struct syscall_record *calls, size_t n)
 {
 	json_begin_object(j);
@@ -46,6 +150,10 @@ void syscall_view_json(struct json *j, const struct syscall_record *calls, size_
 		json_begin_object(j);
 		json_put_u64(j, "count", calls[i].count);
 		json_put_u64(j, "errors", calls[i].errors);
+		json_open_object(j, "errors_by_name");
+		for (unsigned k = 0; k < calls[i].n_errors; k++)
+			json_put_u64(j, calls[i].by_error[k].name, calls[i].by_error[k].count);
+		json_end_object(j);
 		json_put_double(j, "time_pct", 100 * calls[i].time_ratio, 2);
 		json_end_object(j);
 	}

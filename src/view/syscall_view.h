@@ -3,10 +3,12 @@
 #pragma once
 
 #include "base/json.h"
-#include "model/syscall.h"
+#include "report/job_report.h"
 #include "view/canvas.h"
 
 /* Most time first, as they are given; at most `shown` rows. */
 void syscall_view(const struct syscall_record *calls, size_t n, size_t shown, struct canvas *to);
-/* {"openat": {"count": 12, "errors": 1, "time_pct": 41.2}, …} */
+/* What the job, its sheets and its most costly processes spent time in, and how calls failed. */
+void syscall_view_report(const struct report *r, struct canvas *to);
+/* {"openat": {"count": 12, "errors": 1, "errors_by_name": {"ENOENT": 1}, "time_pct": 41.2}, …} */
 void syscall_view_json(struct json *j, const struct syscall_record *calls, size_t n);

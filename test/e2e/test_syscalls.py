@@ -130,6 +130,25 @@ def test_programs_and_people_read_where_the_time_went(count, run, proctor):
 
 # ---- of processes that run already ------------------------------------------------------------------
 
+@pytest.mark.parametrize("who", [pytest.param("root", marks=pytest.mark.needs_root), "nobody"])
+def test_a_report_has_the_calls_of_sheets_and_processes_with_their_errors(proctor, as_nobody, who):
+	"""By name, for people and for programs; of a job that was not counted, none."""
+	host = proctor if who == "root" else as_nobody
+	command = ["sh", "-c", "$PROCTOR sheet 1 -- %s fail 70; $PROCTOR sheet 2 -- %s ask 500" % (CALLS, CALLS)]
+	assert host("run", "-q", "--syscalls", "--", *command).returncode == 0
+	report = json.loads(host("report", "last", "--json").stdout)
+	first, second = (sheet["syscalls"] for sheet in report["sheets"])
+	assert first["close"]["errors"] >= 70 == first["close"]["errors_by_name"]["EBADF"]
+	assert report["syscalls"]["close"]["errors_by_name"]["EBADF"] == 70
+	assert second["getppid"]["count"] == 500 and second["getppid"]["errors_by_name"] == {} and "getppid" not in first
+	assert any(p["syscalls"].get("getppid", {}).get("count") == 500 for p in report["costly_processes"])
+	text = host("report", "last").stdout
+	assert re.search(r"^  sheet 1 .* (close|openat) EBADF 70", text, re.M), text
+	host("run", "-q", "--", "true")
+	report = json.loads(host("report", "last", "--json").stdout)
+	assert report["syscalls"] == {} == report["costly_processes"][0]["syscalls"] and report["quality"]["syscall_hotspots"] == "missing"
+
+
 @pytest.mark.needs_root
 def test_a_running_process_is_counted_with_all_its_threads(children, proctor):
 	busy = children.spawn(["sh", "-c", "exec timeout 20 dd if=/dev/zero of=/dev/null bs=1"])
