@@ -16,7 +16,7 @@
 
 #define STOP_MS 5000 /* until a keeper that was asked to end is killed: it may be stopped */
 
-static int refuse(const struct err *err)
+int tracer_refuse(const struct err *err)
 {
 	log_error("%s", err->msg);
 	return err->code == ESRCH ? CLI_NOT_FOUND : CLI_FAILED;
@@ -36,7 +36,7 @@ int tracer_check(int root_fd, pid_t pid)
 	struct err err;
 
 	if (ptrace_access_check(root_fd, pid, &us, &err) < 0)
-		return refuse(&err);
+		return tracer_refuse(&err);
 	return find_program(program, &err) < 0 ? cli_failed(&err) : CLI_OK;
 }
 
@@ -53,7 +53,7 @@ static int explain_refusal(const struct cli *cli, const struct strace_options *o
 		return CLI_NOT_FOUND;
 	}
 	if (news->code == EPERM && ptrace_access_explain(root_fd, o->pid, &us, &err) < 0)
-		return refuse(&err);
+		return tracer_refuse(&err);
 	log_error("strace: %s", news->text[0] ? news->text : "it could not be started");
 	return CLI_FAILED;
 }

@@ -6,6 +6,8 @@
 #include "cli/cli.h"
 #include "trace/strace.h"
 
+/* Logs why a process cannot be traced: CLI_NOT_FOUND, if there is none, or CLI_FAILED. */
+int tracer_refuse(const struct err *err);
 /* CLI_OK, or why the process cannot be traced here, logged: CLI_NOT_FOUND or CLI_FAILED. */
 int tracer_check(int root_fd, pid_t pid);
 

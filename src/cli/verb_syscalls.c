@@ -15,7 +15,10 @@
 #include "cli/job_selection.h"
 #include "cli/tracer.h"
 #include "engine/sampler.h"
+#include "kernel/blocked_reader.h"
+#include "kernel/ptrace_access.h"
 #include "trace/strace_reader.h"
+#include "view/blocked_view.h"
 #include "view/format.h"
 #include "view/syscall_view.h"
 
@@ -23,6 +26,7 @@
 #define CALLS_SHOWN 40
 #define NOT_GIVEN UINT64_MAX
 #define LOST "some calls were not counted"
+#define OPEN "some calls began before that and have not returned: the time in them is a lower bound"
 #define SLOWED "counted by strace, under which calls take longer"
 
 struct request {
@@ -37,7 +41,9 @@ struct counting {
 	struct syscall_counts counts;
 	VEC(pid_t) pids;
 	VEC(struct pollfd) watched; /* the signals, then a pidfd of each process */
+	struct blocked_calls waited, waiting; /* those that wait before it begins, and when it ends */
 	bool has_lost;
+	bool is_open; /* a thread is still in the call that it was in when it began */
 };
 
 static void counting_done(struct counting *c)
@@ -48,6 +54,8 @@ static void counting_done(struct counting *c)
 		if (w->fd >= 0)
 			close(w->fd);
 	vec_done(&c->watched);
+	vec_done(&c->waited.list);
+	vec_done(&c->waiting.list);
 	vec_done(&c->pids);
 }
 
@@ -58,6 +66,7 @@ struct finding {
 	enum quality count, time;
 	uint64_t since_ns, for_ns; /* counted then, not recorded before; for_ns 0: recorded */
 	const char *note;          /* NULL: there is nothing to add */
+	const struct blocked_calls *waiting; /* NULL: not looked up */
 };
 
 static void show_json(const struct syscall_record *calls, size_t n, const struct finding *f,
@@ -75,6 +84,12 @@ static void show_json(const struct syscall_record *calls, size_t n, const struct
 		json_put_str(j, "since", since);
 		json_put_double(j, "seconds", (double)f->for_ns / 1e9, 3);
 	}
+	if (f->waiting) {
+		json_open_array(j, "blocked");
+		vec_each(&f->waiting->list, b)
+			fields_json_object(j, &blocked_call_fields, b);
+		json_end_array(j);
+	}
 	json_end_object(j);
 }
 
@@ -88,9 +103,13 @@ static int show(const struct cli *cli, const struct request *rq, const struct sy
 		show_json(calls, n, f, &page.json);
 		return cli_page_end(&page);
 	}
-	syscall_view(calls, n, rq->all ? SIZE_MAX : CALLS_SHOWN, &page.canvas);
-	if (!n)
-		canvas_printf(&page.canvas, INK_PLAIN, "no system calls were made\n");
+	if (n)
+		syscall_view(calls, n, rq->all ? SIZE_MAX : CALLS_SHOWN, &page.canvas);
+	else
+		canvas_printf(&page.canvas, INK_PLAIN, "no system calls %s\n",
+		              f->time == f->count ? "were made" : "returned");
+	if (f->waiting)
+		blocked_view(f->waiting->list.at, f->waiting->list.len, &page.canvas);
 	if (f->for_ns)
 		canvas_printf(&page.canvas, INK_QUIET, "counted for %s, from %s on\n",
 		              format_duration(f->for_ns).at, format_clock(f->since_ns).at);
@@ -123,12 +142,16 @@ static void begin(struct counting *c)
 static struct finding finding_of(const struct counting *c)
 {
 	enum quality count = c->has_lost || c->is_part ? QUALITY_AT_LEAST : QUALITY_EXACT;
+	struct finding f = { .count = count,
+		             .time = c->is_open ? QUALITY_AT_LEAST : count,
+		             .since_ns = c->since_ns,
+		             .for_ns = clock_mono_ns() - c->since_mono_ns };
 
-	return (struct finding){ .count = count,
-		                 .time = count,
-		                 .since_ns = c->since_ns,
-		                 .for_ns = clock_mono_ns() - c->since_mono_ns,
-		                 .note = c->has_lost ? LOST : NULL };
+	if (c->is_open)
+		f.note = OPEN;
+	if (c->has_lost)
+		f.note = LOST;
+	return f;
 }
 
 static int watch_fd(struct counting *c, int fd)
@@ -143,6 +166,7 @@ static int watch_fd(struct counting *c, int fd)
 /* Those that have ended meanwhile are left out. */
 static int watch_pids(struct counting *c)
 {
+	size_t living = 0;
 	sigset_t signals;
 
 	sigemptyset(&signals);
@@ -153,7 +177,9 @@ static int watch_pids(struct counting *c)
 	if (watch_fd(c, signalfd(-1, &signals, SFD_CLOEXEC)) < 0)
 		return -errno;
 	vec_each(&c->pids, pid)
-		(void)watch_fd(c, (int)syscall(SYS_pidfd_open, *pid, 0));
+		if (watch_fd(c, (int)syscall(SYS_pidfd_open, *pid, 0)) == 0)
+			c->pids.at[living++] = *pid;
+	c->pids.len = living;
 	return 0;
 }
 
@@ -165,6 +191,7 @@ static void take(struct counting *c)
 	vec_each(&s->syscalls, use)
 		(void)syscall_counts_add(&c->counts, &use->c);
 	c->has_lost |= s->syscalls_lost;
+	c->is_open = s->syscalls_are_open;
 	sample_reset(s);
 }
 
@@ -193,6 +220,46 @@ static void count(struct counting *c, uint64_t for_ns)
 				close(c->watched.at[i].fd);
 				c->watched.at[i].fd = -1;
 			}
+	}
+}
+
+static void list_waiting(const struct counting *c, struct blocked_calls *ret)
+{
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	VEC(struct proc_id) living = { 0 };
+
+	for (size_t i = 0; i < c->pids.len; i++) {
+		struct proc_id *id = c->watched.at[i + 1].fd < 0 ? NULL
+		                                                 : vec_push(&living, PROCS_MAX);
+
+		if (id)
+			*id = (struct proc_id){ .pid = c->pids.at[i] };
+	}
+	blocked_reader_list(root_fd, living.at, living.len, ret);
+	vec_done(&living);
+}
+
+static bool has_waited_before(const struct counting *c, const struct blocked_call *b)
+{
+	vec_each(&c->waited.list, before)
+		if (proc_id_eq(before->id, b->id) && before->ran_ns == b->ran_ns && b->ran_ns)
+			return true;
+	return false;
+}
+
+/* A call that has not returned is not counted, but its time is. The kernel's programs know it of those that began
+ * since they were attached. */
+static void add_waiting(struct counting *c)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	list_waiting(c, &c->waiting);
+	vec_each(&c->waiting.list, b) {
+		struct syscall_count so_far = { .ns = now_ns - c->since_mono_ns };
+
+		if (has_waited_before(c, b) &&
+		    syscall_id_find(b->call, strlen(b->call), &so_far.call))
+			(void)syscall_counts_add(&c->counts, &so_far);
 	}
 }
 
@@ -270,13 +337,8 @@ static int run_strace(const struct cli *cli, const struct request *rq, struct co
 static int count_by_strace(const struct cli *cli, const struct request *rq,
                            struct counting *c, const char *why_not_bpf)
 {
-	int status;
+	int status = run_strace(cli, rq, c);
 
-	if (!c->pids.len) {
-		log_error("there is no process to count the calls of");
-		return CLI_NOT_FOUND;
-	}
-	status = run_strace(cli, rq, c);
 	if (status == CLI_FAILED)
 		log_error("BPF, which needs no strace, is not possible either: %s", why_not_bpf);
 	return status;
@@ -293,6 +355,11 @@ static int count_and_show(const struct cli *cli, const struct request *rq, struc
 
 	if (sampler_open(&options, &c->sampler, &err) < 0 || watch_pids(c) < 0)
 		return cli_failed(&err);
+	if (!c->pids.len) {
+		log_error("there is no process to count the calls of: it has ended");
+		return CLI_NOT_FOUND;
+	}
+	list_waiting(c, &c->waited);
 	r = sampler_trace(c->sampler, c->pids.at, c->pids.len, false, &err);
 	if (r == -ENOTSUP)
 		return count_by_strace(cli, rq, c, err.msg);
@@ -305,19 +372,21 @@ static int count_and_show(const struct cli *cli, const struct request *rq, struc
 		log_info("counting, until it ends or Ctrl-C is pressed");
 	count(c, rq->for_ns);
 	take(c);
+	add_waiting(c);
 	f = finding_of(c);
+	f.waiting = &c->waiting;
 	return show_counts(cli, rq, c, &f);
 }
 
 static int count_process(const struct cli *cli, const struct request *rq, pid_t pid)
 {
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cleanup(counting_done) struct counting c = { 0 };
-	pid_t *slot = vec_push(&c.pids, 1);
+	pid_t *slot = vec_push(&c.pids, SIZE_MAX);
+	struct err err;
 
-	if (kill(pid, 0) < 0 && errno == ESRCH) {
-		log_error("there is no process %d", (int)pid);
-		return CLI_NOT_FOUND;
-	}
+	if (ptrace_access_check_kind(root_fd, pid, &err) < 0)
+		return tracer_refuse(&err);
 	*slot = pid;
 	return count_and_show(cli, rq, &c);
 }
@@ -402,6 +471,7 @@ const struct verb verb_syscalls = {
 	.about =
 		"Of a process, with its threads and the children it makes, counted from now on. Of a job, as\n"
 		"run --syscalls recorded them; of one that runs and is not traced, from now on.\n"
+		"Exit status: 0 counted, 1 it cannot be counted, 3 there is no such process, or it has ended.\n"
 		"While BPF counts (root), calls of all processes on the machine take longer; while strace does (other\n"
 		"users), those of the counted ones take about 100 times as long: docs/tracing.md.\n" CLI_JOB_HELP,
 	.run = run,

@@ -44,6 +44,7 @@ static bool scan_pid(struct scan *line, pid_t *ret)
 }
 
 /* State:	S (sleeping)
+ * Tgid:	4711
  * PPid:	4711
  * TracerPid:	0
  * Uid:	1000	1000	1000	1000
@@ -59,6 +60,8 @@ bool ptrace_target_parse(struct scan status, struct ptrace_target *ret)
 	while (scan_line(&status, &line)) {
 		if (scan_lit(&line, "State:") && scan_word(&line, &word))
 			t.state = *word.p;
+		else if (scan_lit(&line, "Tgid:"))
+			found |= scan_pid(&line, &t.tgid) ? 32U : 0;
 		else if (scan_lit(&line, "PPid:"))
 			found |= scan_pid(&line, &t.ppid) ? 1U : 0;
 		else if (scan_lit(&line, "TracerPid:"))
@@ -69,10 +72,12 @@ bool ptrace_target_parse(struct scan status, struct ptrace_target *ret)
 			found |= scan_ids(&line, t.gids) ? 8U : 0;
 		else if (scan_lit(&line, "CapPrm:"))
 			found |= scan_hex(&line, &t.capabilities) ? 16U : 0;
+		else if (scan_lit(&line, "Threads:"))
+			(void)scan_u64(&line, &t.threads);
 		else if (scan_lit(&line, "VmSize:"))
 			t.has_memory = true;
 	}
-	if (!t.state || found != 31)
+	if (!t.state || found != 63)
 		return false;
 	*ret = t;
 	return true;
@@ -170,21 +175,42 @@ static int check_rights(int root_fd, pid_t pid, const char *comm, const struct p
 	return 0;
 }
 
+static int find_target(int root_fd, pid_t pid, struct ptrace_target *ret,
+                       char ret_comm[static COMM_LEN], struct err *err)
+{
+	if (read_target(root_fd, pid, ret) < 0)
+		return describe_absence(pid, err);
+	process_peek_comm(root_fd, pid, ret_comm);
+	if (ret->tgid != pid)
+		return err_set(err, ESRCH, "%d (%s) is a thread, of process %d: name that one",
+		               (int)pid, ret_comm, (int)ret->tgid);
+	if (ret->state == 'Z' && ret->threads > 1)
+		return 0;
+	if (strchr("ZX", ret->state))
+		return err_set(err, ESRCH, "process %d (%s) has ended, and waits for its parent",
+		               (int)pid, ret_comm);
+	if (!ret->has_memory)
+		return err_set(err, EINVAL,
+		               "process %d (%s) is a kernel thread: it makes no system calls",
+		               (int)pid, ret_comm);
+	return 0;
+}
+
+int ptrace_access_check_kind(int root_fd, pid_t pid, struct err *err)
+{
+	struct ptrace_target t;
+	char comm[COMM_LEN];
+
+	return find_target(root_fd, pid, &t, comm, err);
+}
+
 int ptrace_access_check(int root_fd, pid_t pid, const struct ptrace_caller *caller, struct err *err)
 {
 	struct ptrace_target t;
 	char comm[COMM_LEN];
 
-	if (read_target(root_fd, pid, &t) < 0)
-		return describe_absence(pid, err);
-	process_peek_comm(root_fd, pid, comm);
-	if (strchr("ZX", t.state))
-		return err_set(err, ESRCH, "process %d (%s) has ended, and waits for its parent",
-		               (int)pid, comm);
-	if (!t.has_memory)
-		return err_set(err, EINVAL,
-		               "process %d (%s) is a kernel thread: it makes no system calls",
-		               (int)pid, comm);
+	if (find_target(root_fd, pid, &t, comm, err) < 0)
+		return -err->code;
 	if (t.tracer)
 		return describe_tracer(root_fd, pid, comm, t.tracer, err);
 	return check_rights(root_fd, pid, comm, &t, caller, err);

@@ -19,10 +19,12 @@ struct ptrace_caller {
 /* The lines of /proc/PID/status that matter. */
 struct ptrace_target {
 	char state;
+	pid_t tgid;         /* another than its own: it is a thread of that process */
 	pid_t ppid, tracer; /* tracer 0: none that we can see */
 	uid_t uids[3];      /* real, effective, saved */
 	gid_t gids[3];
 	uint64_t capabilities; /* permitted */
+	uint64_t threads;      /* that have not ended; a zombie with some goes on without its first */
 	bool has_memory;       /* false: a kernel thread, or it has ended */
 };
 
@@ -30,8 +32,10 @@ bool ptrace_target_parse(struct scan status, struct ptrace_target *ret);
 
 /* Of this process. */
 struct ptrace_caller ptrace_access_own(int root_fd);
-/* -ESRCH: there is no such process, or it has ended; -EINVAL: a kernel thread; -EBUSY: it has a tracer;
- * -EPERM. 0: nothing that is visible stands against it. */
+/* Whether it makes system calls. -ESRCH: there is no such process, it has ended, or it is a thread of one;
+ * -EINVAL: a kernel thread; -EPERM: it is hidden from us. */
+int ptrace_access_check_kind(int root_fd, pid_t pid, struct err *err) must_check;
+/* The same; -EBUSY: it has a tracer; -EPERM. 0: nothing that is visible stands against it. */
 int ptrace_access_check(int root_fd, pid_t pid, const struct ptrace_caller *caller, struct err *err)
 	must_check;
 /* Why the kernel refused with EPERM; never 0. */

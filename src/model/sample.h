@@ -86,6 +86,8 @@ struct sample {
 	bool procs_complete;           /* false: some are hidden from us or were not read */
 	bool events_complete;  /* a lifecycle source watched all the time and lost nothing */
 	bool syscalls_lost;    /* some calls of traced processes were not counted */
+	bool syscalls_are_open; /* some threads are, or have ended, in the call that they were traced in: its
+	                         * time is missing */
 	bool syscalls_are_slow; /* how they are counted makes them take longer */
 	uint64_t aside_cpu_ns; /* spent for it in other threads than the one that reads */
 #define X(container, name) container name;

@@ -19,6 +19,7 @@
 	X('x', BITS)                                                                               \
 	X('m', MODE)                                                                               \
 	X('o', OPEN_FLAGS)                                                                         \
+	X('O', FILE_FLAGS) /* of calls that open a file without a mode of access */                \
 	X('s', SIGNAL)                                                                             \
 	X('P', PROTECTION)                                                                         \
 	X('M', MAP_FLAGS)                                                                          \

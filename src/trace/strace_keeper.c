@@ -326,7 +326,10 @@ static void watch_time(struct keeper *k)
 
 	if (now >= k->end_ns) {
 		k->end_ns = UINT64_MAX;
-		end_strace(k, STRACE_TIME_OVER, 0);
+		if (!k->is_attached)
+			snprintf(k->over.text, sizeof k->over.text,
+			         "it did not attach before the time was over");
+		end_strace(k, k->is_attached ? STRACE_TIME_OVER : STRACE_NOT_ATTACHED, 0);
 	}
 	if (now >= k->kill_ns) {
 		k->kill_ns = now + PATIENCE_NS;

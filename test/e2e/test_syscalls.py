@@ -5,13 +5,15 @@ import os
 import re
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from conftest import wait_for
 from daemonkit import cold, daemon  # pylint: disable=unused-import
-from runkit import PROG_DIR, Plain, children_of, command_of
+from runkit import PROG_DIR, Plain, Run, children_of, command_of, state_of
 
+CLOCK_NANOSLEEP = 230  # on x86-64
 CALLS = str(PROG_DIR / "calls")
 # In a pipeline of a shell: who ends first, and whether a signal comes while one waits.
 DEPENDS_ON_TIME = ("wait4", "rt_sigreturn", "read")
@@ -175,6 +177,55 @@ def test_a_process_that_ends_ends_the_counting(children, proctor):
 	assert done.returncode == 0, done.stderr
 	calls = json.loads(done.stdout)["syscalls"]
 	assert calls["exit_group"]["count"] == 1
+
+
+# What is no process, or none that makes calls. A thread is named by its own id, and the process by that of its first, which has ended.
+ODD = """
+import ctypes, os, threading, time
+zombie = os.fork() or os._exit(0)
+threading.Thread(target=lambda: time.sleep(60)).start()
+tid, = [tid for tid in map(int, os.listdir("/proc/self/task")) if tid != os.getpid()]
+print(zombie, tid, flush=True)
+ctypes.CDLL(None).pthread_exit(None)
+"""
+
+
+@pytest.mark.needs_root
+def test_what_makes_no_calls_is_named_with_an_exit_status_of_its_own(children, proctor):
+	odd = children.python(ODD, stdout=subprocess.PIPE)
+	zombie, tid = map(int, odd.stdout.readline().split())
+	wait_for(lambda: state_of(zombie) == "Z" and state_of(odd.pid) == "Z")
+	for pid, status, words in ((zombie, 3, "has ended, and waits for its parent"), (tid, 3, f"is a thread, of process {odd.pid}"),
+	                           (2, 1, "is a kernel thread: it makes no system calls")):
+		done = proctor("syscalls", pid, "--for", "0.1s")
+		assert (done.returncode, done.stdout) == (status, "") and words in done.stderr, done.stderr
+	assert "clock_nanosleep" in proctor("syscalls", odd.pid, "--for", "0.1s").stdout
+
+
+@pytest.mark.needs_root
+def test_a_process_that_sits_in_one_call_is_shown_with_it(children, proctor):
+	sleeper = children.spawn(["sleep", "60"])
+	wait_for(lambda: Path("/proc/%d/syscall" % sleeper.pid).read_text(encoding="ascii").startswith("%d " % CLOCK_NANOSLEEP))
+	told = json.loads(proctor("syscalls", sleeper.pid, "--for", "0.4s", "--json").stdout)
+	assert told["syscalls"] == {"clock_nanosleep": {"count": 0, "errors": 0, "errors_by_name": {}, "time_pct": 100.0}}
+	assert (told["quality"], told["time_quality"]) == ("exact", "at_least")
+	waits, = told["blocked"]
+	assert (waits["pid"], waits["call"]) == (sleeper.pid, "clock_nanosleep") and waits["seconds"] > 0.4
+	shown = proctor("syscalls", sleeper.pid, "--for", "0.2s").stdout
+	assert re.search(r"Waiting now\n +sleep \d+ +clock_nanosleep, for \d", shown) and "no system calls" not in shown, shown
+
+
+@pytest.mark.needs_root
+def test_a_call_counts_in_which_a_process_was_when_counting_began(children, proctor):
+	parent = children.python("import os, signal\nchild = os.fork() or signal.pause()\nos.waitpid(child, 0)\nsignal.pause()")
+	wait_for(lambda: children_of(parent.pid) and state_of(parent.pid) == "S")
+	counting = children.spawn([proctor.binary, "syscalls", parent.pid, "--json"], env=proctor.env, stdout=subprocess.PIPE, text=True)
+	wait_for(tracepoints_in_use)
+	os.kill(children_of(parent.pid)[0], signal.SIGKILL)
+	wait_for(lambda: not children_of(parent.pid) and state_of(parent.pid) == "S")
+	os.kill(parent.pid, signal.SIGKILL)
+	calls = json.loads(counting.communicate(timeout=30)[0])["syscalls"]
+	assert (calls["wait4"]["count"], calls["pause"]["count"]) == (1, 1), calls
 
 
 @pytest.mark.needs_root

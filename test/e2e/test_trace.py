@@ -237,6 +237,13 @@ def test_without_strace_the_package_is_named(proctor, children):
 	assert status == 1 and "strace is not installed" in messages and "apt install strace" in messages
 
 
+def test_a_strace_that_never_attaches_is_a_failure(proctor, children, tmp_path):
+	(tmp_path / "strace").write_text("#!/bin/sh\nexec sleep 60\n", encoding="utf-8")
+	(tmp_path / "strace").chmod(0o755)
+	status, messages = refused(proctor, children.spawn(RESTING).pid, "--for", "0.3s", env={"PATH": "%s:%s" % (tmp_path, os.environ["PATH"])})
+	assert status == 1 and "did not attach" in messages, messages
+
+
 def test_it_can_be_switched_off(proctor, children, tmp_path):
 	(tmp_path / "conf").write_text("[profiler]\nstrace_full_on_demand = no\n", encoding="utf-8")
 	assert refused(proctor, children.spawn(RESTING).pid, "--config", tmp_path / "conf") == (

@@ -49,6 +49,22 @@ static void assert_call(const struct flight_call *c, const char *text)
 	assert_text(c, 1, text);
 }
 
+/* These have no mode of access, so that 0 is not O_RDONLY. */
+static void test_text__has_no_mode_of_access_where_there_is_none(void **state)
+{
+	struct flight_call c = call_of(SYS_pipe2, 0);
+
+	c.args[0] = 0x1000;
+	assert_call(&c, "pipe2(..., 0) = 0");
+	c.args[1] = O_CLOEXEC | O_NONBLOCK;
+	assert_call(&c, "pipe2(..., O_NONBLOCK|O_CLOEXEC) = 0");
+	c = call_of(SYS_dup3, 7);
+	c.args[0] = 3;
+	c.args[1] = 7;
+	c.args[2] = O_CLOEXEC;
+	assert_call(&c, "dup3(3, 7, O_CLOEXEC) = 7");
+}
+
 static void test_text__has_the_path_and_the_names_of_flags(void **state)
 {
 	struct flight_call c = call_of(SYS_openat, -ENOENT);
@@ -299,6 +315,7 @@ static void test_signatures__are_in_order_and_can_be_found(void **state)
 }
 
 RUN_TESTS(TEST(test_text__has_the_path_and_the_names_of_flags),
+          TEST(test_text__has_no_mode_of_access_where_there_is_none),
           TEST(test_text__of_two_paths_has_both),
           TEST(test_path__is_escaped_and_cut_after_a_whole_character),
           TEST(test_path__that_could_not_be_read_is_an_address),

@@ -79,7 +79,7 @@ static void test_ptrace_access__allows_the_same_user_and_root(void **state)
 
 	snprintf(ids, sizeof ids, "%u\t%u\t%u\t%u", us.uid, us.uid, us.uid, us.uid);
 	snprintf(status, sizeof status,
-	         "State:\tS\nPPid:\t1\nTracerPid:\t0\nUid:\t%s\nGid:\t%u %u %u\nVmSize:\t1 "
+	         "State:\tS\nTgid:\t4711\nPPid:\t1\nTracerPid:\t0\nUid:\t%s\nGid:\t%u %u %u\nVmSize:\t1 "
 	         "kB\nCapPrm:\t0\n",
 	         ids, us.gid, us.gid, us.gid);
 	assert_int_equal(ask(status, NULL, &us, false).r, 0);
@@ -102,13 +102,21 @@ static void test_ptrace_access__names_what_stands_against_it(void **state)
 	               "already traced, by gdb (pid 4712)");
 	assert_refused(ask(STATUS("Z (zombie)", "0", USER, USER, NO_CAPS), NULL, &root, false),
 	               ESRCH, "has ended");
+	assert_int_equal(ask(STATUS("Z (zombie)\nThreads:\t2", "0", USER, USER, NO_CAPS), NULL, &root,
+	                     false)
+	                         .r,
+	                 0); /* its first thread alone has ended */
+	assert_refused(ask("State:\tS\nTgid:\t4000\nPPid:\t2\nTracerPid:\t0\nUid:\t0 0 0\nGid:\t0 0 0\n"
+	                   "VmSize:\t1 kB\nCapPrm:\t0\n",
+	                   NULL, &root, false),
+	               ESRCH, "is a thread, of process 4000");
 	assert_refused(ask(STATUS("S", "0", USER, USER, "0000000000000400"), NULL, &user, false),
 	               EPERM, "has capabilities that this user lacks");
 	assert_refused(ask(STATUS("S", "0", "1000\t0\t0\t0", USER, NO_CAPS), NULL, &user, false),
 	               EPERM, "is protected");
 	assert_refused(ask(STATUS("S", "0", USER, "1000\t42\t42\t42", NO_CAPS), NULL, &user, false),
 	               EPERM, "is protected");
-	assert_refused(ask("State:\tI\nPPid:\t2\nTracerPid:\t0\nUid:\t0 0 0\nGid:\t0 0 0\n"
+	assert_refused(ask("State:\tI\nTgid:\t4711\nPPid:\t2\nTracerPid:\t0\nUid:\t0 0 0\nGid:\t0 0 0\n"
 	                   "CapPrm:\t0\n",
 	                   NULL, &root, false),
 	               EINVAL, "is a kernel thread");
@@ -123,7 +131,7 @@ static void test_ptrace_access__explains_what_would_permit_it(void **state)
 	char status[512];
 
 	snprintf(status, sizeof status,
-	         "State:\tS\nPPid:\t1\nTracerPid:\t0\nUid:\t%u %u %u\nGid:\t%u %u %u\nVmSize:\t1 "
+	         "State:\tS\nTgid:\t4711\nPPid:\t1\nTracerPid:\t0\nUid:\t%u %u %u\nGid:\t%u %u %u\nVmSize:\t1 "
 	         "kB\nCapPrm:\t0\n",
 	         us.uid, us.uid, us.uid, us.gid, us.gid, us.gid);
 	assert_refused(ask(status, "1\n", &us, true), EPERM, "kernel.yama.ptrace_scope is 1");

@@ -162,12 +162,13 @@ struct thread_info {
 
 /* The registers of a program that made a system call. */
 struct pt_regs___x86 {
-	unsigned long bp, bx, r10, r9, r8, cx, dx, si, di;
+	unsigned long bp, bx, r10, r9, r8, cx, dx, si, di, orig_ax;
 };
 
 struct pt_regs___arm64 {
 	__u64 regs[31];
 	__u64 orig_x0;
+	__s32 syscallno;
 };
 
 struct task_struct {

@@ -26,11 +26,12 @@ struct {
 
 __u64 dropped;  /* records that found no room in the ring */
 __u64 untraced; /* threads that could not be given storage */
+__u64 unknown;  /* threads that ended in the call that they were traced in */
 
 /* In the slots `call` is one more than the call, so that an empty slot matches none. */
 struct thread_calls {
 	__u64 entered_ns;  /* 0: in no call. Moved forward when the time so far was reported */
-	__u32 slot;        /* of that call */
+	__u32 slot;        /* of that call; SYSCALL_SLOTS: not known before it returns */
 	__u32 used;        /* slots, counted on when they are used again */
 	__u64 awaits_exec; /* what it does before its next program does not count */
 	__u8 slot_of[SYSCALL_NUMBERS]; /* where the call of that number was put last */
@@ -203,13 +204,38 @@ int on_enter(__u64 *ctx)
 	return 0;
 }
 
-static __always_inline void end_call(struct thread_calls *t, struct task_struct *task, __s64 result)
+/* -1: not known. */
+static __always_inline __s64 number_of(const void *regs)
+{
+	const struct pt_regs___x86 *x86 = regs;
+	const struct pt_regs___arm64 *arm64 = regs;
+
+	if (regs && bpf_core_field_exists(x86->orig_ax))
+		return BPF_CORE_READ(x86, orig_ax);
+	if (regs && bpf_core_field_exists(arm64->syscallno))
+		return BPF_CORE_READ(arm64, syscallno);
+	return -1;
+}
+
+/* `regs` is 0 where the call does not return. */
+static __always_inline void end_call(struct thread_calls *t, struct task_struct *task,
+                                     const void *regs, __s64 result)
 {
 	__u64 entered_ns = __sync_lock_test_and_set(&t->entered_ns, 0);
-	struct syscall_tally *slot = &t->slots[t->slot % SYSCALL_SLOTS];
+	struct syscall_tally *slot;
 
 	if (!entered_ns)
-		return; /* it was traced in mid-call */
+		return;
+	if (t->slot == SYSCALL_SLOTS) { /* it was in it when it was traced */
+		__s64 number = number_of(regs);
+
+		if (number < 0) {
+			__sync_fetch_and_add(&unknown, 1);
+			return;
+		}
+		t->slot = slot_of_call(t, call_of(task, number), task);
+	}
+	slot = &t->slots[t->slot % SYSCALL_SLOTS];
 	__sync_fetch_and_add(&slot->ns, bpf_ktime_get_boot_ns() - entered_ns);
 	__sync_fetch_and_add(&slot->count, 1);
 	if (result < 0 && result >= -ERRNO_MAX) {
@@ -228,7 +254,7 @@ int on_exit(__u64 *ctx)
 		return 0;
 	if (flight_calls)
 		flight_leave(&t->flight, task, ctx[1], bpf_ktime_get_boot_ns());
-	end_call(t, task, ctx[1]);
+	end_call(t, task, (const void *)ctx[0], ctx[1]);
 	return 0;
 }
 
@@ -358,7 +384,7 @@ int on_thread_end(__u64 *ctx)
 		return 0;
 	if (flight_calls)
 		report_flight(t, task);
-	end_call(t, task, 0);
+	end_call(t, task, 0, 0);
 	report_all(t, task, SCRATCH_OF_THREADS);
 	return 0;
 }
@@ -375,6 +401,7 @@ struct {
 
 __u32 pass;        /* enum syscall_pass: what it is for */
 __u32 pass_traced; /* threads that were found traced, or are now */
+__u32 pass_open;   /* … of these, in no call since, unless it is the one that they were traced in */
 
 /* The time so far of the call that a thread is in. */
 static __always_inline void move_entry(struct thread_calls *t)
@@ -382,10 +409,26 @@ static __always_inline void move_entry(struct thread_calls *t)
 	__u64 entered_ns = t->entered_ns, now_ns = bpf_ktime_get_boot_ns();
 	struct syscall_tally *slot = &t->slots[t->slot % SYSCALL_SLOTS];
 
-	if (!entered_ns || now_ns <= entered_ns)
+	if (!entered_ns || now_ns <= entered_ns || t->slot == SYSCALL_SLOTS)
 		return;
 	if (__sync_val_compare_and_swap(&t->entered_ns, entered_ns, now_ns) == entered_ns)
 		__sync_fetch_and_add(&slot->ns, now_ns - entered_ns);
+}
+
+/* It may be in a call, which counts when it returns, with the time from now on. One that is in none enters one
+ * before it leaves one. */
+static __always_inline void trace_running(struct task_struct *task, __u64 awaits_exec)
+{
+	struct thread_calls *t;
+
+	if (thread_of(task))
+		return;
+	trace(task, awaits_exec);
+	t = thread_of(task);
+	if (!t)
+		return;
+	t->slot = SYSCALL_SLOTS;
+	t->entered_ns = bpf_ktime_get_boot_ns();
 }
 
 SEC("iter/task")
@@ -401,7 +444,7 @@ int visit(struct task_iter_ctx *ctx)
 		__u64 *awaits_exec = bpf_map_lookup_elem(&wanted, &pid);
 
 		if (awaits_exec)
-			trace(task, *awaits_exec);
+			trace_running(task, *awaits_exec);
 	}
 	t = thread_of(task);
 	if (!t)
@@ -410,6 +453,7 @@ int visit(struct task_iter_ctx *ctx)
 	if (pass == SYSCALL_PASS_TRACE || t->awaits_exec)
 		return 0;
 	if (pass == SYSCALL_PASS_COUNTS) {
+		pass_open += t->entered_ns && t->slot == SYSCALL_SLOTS;
 		move_entry(t);
 		report_all(t, task, SCRATCH_OF_PASSES);
 	} else if (flight_calls) {

@@ -140,7 +140,7 @@ static int visit_threads(struct syscalls_bpf *p, enum syscall_pass pass, struct 
 	char none[64];
 
 	p->skel->bss->pass = pass;
-	p->skel->bss->pass_traced = 0;
+	p->skel->bss->pass_traced = p->skel->bss->pass_open = 0;
 	cleanup(closep) int fd = bpf_iter_open(p->skel->links.visit_fd, err);
 	if (fd < 0)
 		return fd;
@@ -303,6 +303,12 @@ static void report_lost_flights(struct syscalls_bpf *p)
 	p->flights_lost = lost;
 }
 
+static bool has_open(const struct syscalls_bpf *p)
+{
+	return p->skel->bss->pass_open ||
+	       __atomic_load_n(&p->skel->bss->unknown, __ATOMIC_RELAXED);
+}
+
 /* Between ticks only those that have ended report. */
 static int syscalls_bpf_read(void *self, struct sample *out, struct err *err)
 {
@@ -310,6 +316,7 @@ static int syscalls_bpf_read(void *self, struct sample *out, struct err *err)
 	bool visits = out->want & WANT_SYSCALLS;
 	uint64_t lost;
 
+	out->syscalls_are_open = has_open(p);
 	if (!p->is_attached)
 		return 0;
 	if (visits && visit_threads(p, SYSCALL_PASS_COUNTS, err) < 0)
@@ -321,6 +328,7 @@ static int syscalls_bpf_read(void *self, struct sample *out, struct err *err)
 	       __atomic_load_n(&p->skel->bss->untraced, __ATOMIC_RELAXED);
 	out->syscalls_lost |= lost != p->lost;
 	p->lost = lost;
+	out->syscalls_are_open = has_open(p);
 	report_lost_flights(p);
 	if (visits && !p->skel->bss->pass_traced)
 		detach(p);
