@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/verb_report.h"
+#include "probe/bpf/bpf_call.h"
 #include "sqlite/schema_format.h"
 #include "store/side_store.h"
 #include "view/verdict_view.h"
@@ -150,6 +151,17 @@ void run_recording_set_pipeline(void *self, struct engine *engine)
 	engine_set_pipeline(engine, &pipeline);
 }
 
+/* Asked for, or configured: then as a daemon counts, by BPF alone. strace, which a job can notice, only counts when
+ * it is asked for. */
+static bool counts_syscalls(const struct run_recording *r)
+{
+	struct err why_not;
+
+	return r->options->traces_syscalls ||
+	       (r->config.profiler.strace_enabled && !r->options->no_bpf &&
+	        bpf_check_rights(&why_not) == 0);
+}
+
 void run_recording_set_engine(struct run_recording *r, struct engine_options *ret)
 {
 	const struct run_options *options = r->options;
@@ -157,7 +169,7 @@ void run_recording_set_engine(struct run_recording *r, struct engine_options *re
 	cli_sampler_options(&r->config, &ret->sampler);
 	ret->sampler.no_bpf |= options->no_bpf;
 	ret->sampler.no_events = options->no_events;
-	ret->sampler.traces_syscalls = options->traces_syscalls;
+	ret->sampler.traces_syscalls = counts_syscalls(r);
 	ret->sampler.strace_dirs = options->uses_strace ? getenv("PATH") : NULL;
 	ret->sampler.flight_calls = (uint32_t)options->flight_calls;
 	ret->anomaly = r->config.anomaly;

@@ -226,7 +226,8 @@ static void set_focus(struct engine *e)
 	set_sources(e);
 	jobs_focus(e->jobs, s);
 	s->focus_only = e->jobs->roster.rows.len && e->options.sampler.jobs_only;
-	if (e->options.sampler.traces_syscalls && !tracing_follow(&e->tracing, e->sampler))
+	if (e->options.sampler.traces_syscalls &&
+	    !tracing_follow(&e->tracing, e->sampler, e->jobs))
 		report_untraced(e, e->tracing.why_not);
 }
 

@@ -44,14 +44,28 @@ static void learn(struct tracing *t, const struct sample *s)
 	}
 }
 
+/* What its own recorder writes into our store we would count in vain, and all users pay for it. */
+static bool is_counted_elsewhere(const struct jobs *jobs, struct proc_id id)
+{
+	const struct job_row *row = job_roster_get(&jobs->roster, jobs_find_process(jobs, id.pid));
+
+	return row && row->job.is_foreign;
+}
+
+static void add_focus(struct tracing *t, const struct sample *s, const struct jobs *jobs)
+{
+	vec_each(&s->focus, id)
+		if (!is_counted_elsewhere(jobs, *id))
+			add(t, *id);
+}
+
 /* Where ends are not reported, the dead are forgotten when they are many. */
-static void forget_dead(struct tracing *t, const struct sample *s)
+static void forget_dead(struct tracing *t, const struct sample *s, const struct jobs *jobs)
 {
 	if (t->traced.len < 2 * s->focus.len + 64)
 		return;
 	map_reset(&t->traced);
-	vec_each(&s->focus, id)
-		add(t, *id);
+	add_focus(t, s, jobs);
 }
 
 /* Whether it is another reason than the last one. */
@@ -63,7 +77,7 @@ static bool is_new_reason(struct tracing *t, const char *why)
 	return true;
 }
 
-bool tracing_follow(struct tracing *t, struct sampler *s)
+bool tracing_follow(struct tracing *t, struct sampler *s, const struct jobs *jobs)
 {
 	struct sample *sample = sampler_sample(s);
 	VEC(pid_t) fresh = { 0 };
@@ -72,7 +86,9 @@ bool tracing_follow(struct tracing *t, struct sampler *s)
 
 	learn(t, sample);
 	vec_each(&sample->focus, id) {
-		pid_t *pid = is_traced(t, *id) ? NULL : vec_push(&fresh, PROCS_MAX);
+		pid_t *pid = is_traced(t, *id) || is_counted_elsewhere(jobs, *id)
+		                     ? NULL
+		                     : vec_push(&fresh, PROCS_MAX);
 
 		if (pid)
 			*pid = id->pid;
@@ -81,9 +97,8 @@ bool tracing_follow(struct tracing *t, struct sampler *s)
 	vec_done(&fresh);
 	if (r == 0 || ++t->failures == TRIES) { /* traced, or given up */
 		t->failures = 0;
-		vec_each(&sample->focus, id)
-			add(t, *id);
-		forget_dead(t, sample);
+		add_focus(t, sample, jobs);
+		forget_dead(t, sample, jobs);
 	}
 	return r == 0 || !is_new_reason(t, err.msg);
 }

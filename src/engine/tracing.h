@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* tracing.h - has the system calls of all processes of jobs counted. Children of a traced process are traced
+/* tracing.h - has the system calls of all processes of jobs counted, but for jobs that another recorder
+ * writes into the same store. Children of a traced process are traced
  * from birth; those that join a job later are found at the next tick. What fails is tried again at the
  * next ticks, but not for ever. */
 #pragma once
 
 #include "engine/sampler.h"
+#include "job/jobs.h"
 
 struct tracing {
 	struct map traced; /* pid → start ticks, of processes that live; also those given up */
@@ -18,4 +20,4 @@ int tracing_begin(struct tracing *t, struct sampler *s, struct proc_id command, 
 	must_check;
 /* Before the probes are read: the processes of jobs are the focus of the sample. False: t->why_not is
  * new. */
-bool tracing_follow(struct tracing *t, struct sampler *s);
+bool tracing_follow(struct tracing *t, struct sampler *s, const struct jobs *jobs);

@@ -2,7 +2,13 @@
 /* What stands for the BPF probes in a build without them. */
 #include <errno.h>
 
+#include "probe/bpf/bpf_call.h"
 #include "probe/probe.h"
+
+int bpf_check_rights(struct err *err)
+{
+	return err_set(err, ENOTSUP, "built without BPF");
+}
 
 static int absent_open(const struct probe_env *env, void **ret_self, struct err *err)
 {

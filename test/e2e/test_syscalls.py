@@ -304,6 +304,27 @@ def test_counting_is_switched_on_and_off_when_the_daemon_reloads(children, daemo
 
 
 @pytest.mark.needs_root
+def test_where_counting_is_configured_a_run_counts_and_the_daemon_leaves_its_job_to_it(children, cold, gate):
+	plain, counting = cold.place / "plain.conf", cold.config
+	plain.write_text("", encoding="utf-8")
+	counting.write_text("[profiler]\ninterval_seconds = 1\nstrace_enabled = true\n", encoding="utf-8")
+	daemon = cold.start()
+	run = Run(daemon.proctor)
+	left = children.spawn(run.line("sh", "-c", f"read go <{gate}", options=["--job-id", "left", "--config", plain]), env=run.env)
+	wait_for(lambda: [p for p in daemon.result("daemon.top")["processes"] if p["job_id"] == "left"])
+	daemon.wait_ticks()
+	assert not tracepoints_in_use()
+	gate.open()
+	left.wait()
+	done = run(CALLS, "ask", 12345, options=["--job-id", "counted", "--config", counting])
+	assert (done.returncode, done.stderr) == (0, "")
+	assert not tracepoints_in_use()
+	jobs = {job["job_id"]: json.loads(job["syscalls"] or "{}") for job in run.sql("SELECT job_id, syscalls FROM job")}
+	assert jobs["counted"]["getppid"][0] == 12345 and jobs["left"] == {}
+	assert run(CALLS, "ask", 5, options=["--job-id", "refused", "--config", counting, "--no-bpf"]).stderr == ""
+
+
+@pytest.mark.needs_root
 def test_the_daemon_counts_nothing_by_itself(children, daemon):
 	child = children.spawn(["sleep", "30"])
 	daemon.result("job.start", job_id="plain", pid=child.pid)

@@ -57,35 +57,60 @@ static struct sampler *open_fake(unsigned fails, pid_t member)
 static void test_tracing_follow__tries_again_what_failed_until_it_is_traced(void **state)
 {
 	struct sampler *s = open_fake(1, 100);
+	struct jobs *jobs = jobs_new(NULL);
 	struct tracing t = { 0 };
 
-	assert_false(tracing_follow(&t, s));
+	assert_false(tracing_follow(&t, s, jobs));
 	assert_string_equal(t.why_not, "no memory");
-	assert_true(tracing_follow(&t, s));
+	assert_true(tracing_follow(&t, s, jobs));
 	assert_int_equal(fake.tries, 2);
-	assert_true(tracing_follow(&t, s)); /* it is traced */
+	assert_true(tracing_follow(&t, s, jobs)); /* it is traced */
 	assert_int_equal(fake.tries, 2);
 	tracing_done(&t);
+	jobs_free(jobs);
 	sampler_close(s);
 }
 
 static void test_tracing_follow__gives_up_in_the_end_but_tries_others(void **state)
 {
 	struct sampler *s = open_fake(1000, 100);
+	struct jobs *jobs = jobs_new(NULL);
 	struct tracing t = { 0 };
 
-	assert_false(tracing_follow(&t, s));
+	assert_false(tracing_follow(&t, s, jobs));
 	for (int tick = 0; tick < 20; tick++)
-		assert_true(tracing_follow(&t, s)); /* the same reason is no news */
+		assert_true(tracing_follow(&t, s, jobs)); /* the same reason is no news */
 	assert_int_equal(fake.tries, 3);
 	fake.fails = 0;
 	*vec_push(&sampler_sample(s)->focus, PROCS_MAX) = (struct proc_id){ 101, 1 };
-	assert_true(tracing_follow(&t, s));
+	assert_true(tracing_follow(&t, s, jobs));
 	assert_int_equal(fake.tries, 4);
 	assert_int_equal(fake.last, 101);
 	tracing_done(&t);
+	jobs_free(jobs);
+	sampler_close(s);
+}
+
+static void test_tracing_follow__leaves_out_what_another_recorder_writes_into_our_store(void **state)
+{
+	struct sampler *s = open_fake(0, 100);
+	struct jobs *jobs = jobs_new(NULL);
+	struct watched_job *foreign = jobs_add(jobs, &(struct job){ .is_foreign = true });
+	struct tracing t = { 0 };
+
+	members_add(&jobs->members, &jobs->roster, (struct proc_id){ 100, 1 },
+	            (struct job_ref){ .job = foreign->row->job.handle });
+	assert_true(tracing_follow(&t, s, jobs));
+	assert_int_equal(fake.tries, 0);
+	*vec_push(&sampler_sample(s)->focus, PROCS_MAX) = (struct proc_id){ 101, 1 };
+	assert_true(tracing_follow(&t, s, jobs));
+	assert_int_equal(fake.tries, 1);
+	assert_int_equal(fake.last, 101);
+	tracing_done(&t);
+	jobs_free(jobs);
 	sampler_close(s);
 }
 
 RUN_TESTS(TEST(test_tracing_follow__tries_again_what_failed_until_it_is_traced),
-          TEST(test_tracing_follow__gives_up_in_the_end_but_tries_others))
+          TEST(test_tracing_follow__gives_up_in_the_end_but_tries_others),
+          TEST(test_tracing_follow__leaves_out_what_another_recorder_writes_into_our_store))
