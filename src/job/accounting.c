@@ -43,7 +43,7 @@ static uint64_t since(const struct map *begun, struct proc_id id, uint64_t now)
 
 /* The kernel's mark is of the whole life: it counts if it rose since the process joined, as far as that is
  * known. */
-static bool mark_counts(const struct accounting *t, struct proc_id id, uint64_t mark_bytes)
+bool accounting_mark_counts(const struct accounting *t, struct proc_id id, uint64_t mark_bytes)
 {
 	uint64_t begun_bytes;
 
@@ -111,7 +111,7 @@ static void take_totals(struct accounting *t, const struct event *e)
 		t->bound_peak_bytes = MAX(t->bound_peak_bytes,
 		                          readings_or(&e->final, PROC_PEAK_RSS, 0));
 	else if (readings_has(&e->final, PROC_PEAK_RSS) &&
-	         mark_counts(t, e->id, e->final.value[PROC_PEAK_RSS]))
+	         accounting_mark_counts(t, e->id, e->final.value[PROC_PEAK_RSS]))
 		take_peak(t, e->final.value[PROC_PEAK_RSS], e->id.pid, e->comm);
 }
 
@@ -135,7 +135,7 @@ static void take_exit(struct accounting *t, const struct event *e)
 	count_failure(t, e);
 	t->without_cpu += !readings_has(&e->final, PROC_CPU_TIME) || is_unclear(t, e->id);
 	t->without_peak += !readings_has(&e->final, PROC_PEAK_RSS) ||
-	                   !mark_counts(t, e->id, e->final.value[PROC_PEAK_RSS]);
+	                   !accounting_mark_counts(t, e->id, e->final.value[PROC_PEAK_RSS]);
 	take_totals(t, e);
 }
 
@@ -165,7 +165,7 @@ static void take_seen(struct accounting *t, struct proc_id id, const char *comm,
 {
 	uint64_t rss = readings_or(r, PROC_RSS, 0), mark = readings_or(r, PROC_PEAK_RSS, rss);
 	/* The mark may be that of an earlier tick. */
-	uint64_t bytes = mark_counts(t, id, mark) ? MAX(mark, rss) : rss;
+	uint64_t bytes = accounting_mark_counts(t, id, mark) ? MAX(mark, rss) : rss;
 
 	if (own_program_is_one(comm)) {
 		t->our_peak_bytes = MAX(t->our_peak_bytes, bytes);
@@ -258,6 +258,15 @@ void accounting_reap(struct accounting *t, const struct launch_end *end)
 	t->reaped_all_io &= end->has_io;
 	t->reaped_read_bytes += end->read_bytes;
 	t->reaped_written_bytes += end->written_bytes;
+}
+
+/* wait4 returns the largest peak among all that were reaped below a child, but not whose. If it may
+ * be a process of ours, those that were reported one by one count, when there are any. */
+uint64_t accounting_reaped_peak(const struct accounting *t)
+{
+	bool others = t->peak_rss_bytes || t->seen_rss_bytes;
+
+	return others && t->reaped_peak_bytes <= t->our_peak_bytes ? 0 : t->reaped_peak_bytes;
 }
 
 static uint64_t figure_of(const struct job *job, enum job_figure id)

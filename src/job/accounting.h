@@ -58,6 +58,8 @@ void accounting_take_process(struct accounting *t, const struct proc_snap *p);
 void accounting_begin_process(struct accounting *t, struct proc_id id, const char *comm,
                               const struct proc_readings *now);
 bool accounting_is_older(const struct accounting *t, struct proc_id id);
+/* Whether the kernel's mark of its peak is of the job: it rose since the process joined. */
+bool accounting_mark_counts(const struct accounting *t, struct proc_id id, uint64_t mark_bytes);
 /* What a process used until now that nothing will be added to. */
 void accounting_take_usage(struct accounting *t, struct proc_id id, const char *comm,
                            const struct proc_readings *now);
@@ -67,6 +69,8 @@ void accounting_end_tick(struct accounting *t);
 void accounting_take_used(struct accounting *t, struct figure used, uint64_t boot_ns);
 bool accounting_is_inherited(const struct accounting *t, uint64_t peak_bytes);
 void accounting_reap(struct accounting *t, const struct launch_end *end);
+/* The largest peak that wait4 returned; 0: none, or it may be that of a program of ours. */
+uint64_t accounting_reaped_peak(const struct accounting *t);
 /* Goes on with a job that was recorded up to now: what those used that are gone. The living report
  * what they used with the next tick. */
 void accounting_resume(struct accounting *t, const struct job *job, uint64_t ended_cpu_ns);

@@ -7,6 +7,7 @@
 #include "base/map.h"
 
 #define FEW_FAULTS 50 /* a share of the whole */
+#define NEAR 64       /* … that two readings of the same memory differ by at most */
 
 static uint64_t page_bytes(void)
 {
@@ -38,9 +39,13 @@ void job_memory_add(struct job_memory *m, const struct proc_sample *p)
 		.read_anon_bytes = p->pss.whole_anon_bytes,
 		.pss_anon_bytes = p->pss.anon_bytes,
 		.read_shared_bytes = p->pss.shared_anon_bytes,
-		.read_shmem_bytes = p->pss.whole_shmem_bytes,
 		.pss_shmem_bytes = p->pss.shmem_bytes,
 	};
+}
+
+static uint64_t rss_of(const struct job_memory_member *m)
+{
+	return m->anon_bytes + m->mapped_bytes;
 }
 
 void job_memory_done(struct job_memory *m)
@@ -77,11 +82,10 @@ static void carry_on(struct job_memory_member *m, const struct job_memory_member
 {
 	uint64_t grown = m->anon_bytes - MIN(last->anon_bytes, m->anon_bytes);
 
-	if (!m->has_pss) {
+	if (!m->has_pss)
 		m->shmem_bytes = MAX(m->shmem_bytes, MIN(last->shmem_bytes, m->mapped_bytes));
-		m->read_shmem_bytes = last->read_shmem_bytes;
-		m->pss_shmem_bytes = last->pss_shmem_bytes;
-	}
+	m->read_shmem_bytes = last->read_shmem_bytes;
+	m->share_bytes = last->share_bytes;
 	m->origin = last->origin;
 	m->inherited_bytes = last->inherited_bytes;
 	m->born_bytes = last->born_bytes;
@@ -149,6 +153,36 @@ static struct job_memory_member *find_origin(struct job_memory_list *list, const
 	return m->faults * page_bytes() < m->anon_bytes ? find(list, oldest, m->family) : NULL;
 }
 
+/* One that has run another program since the tick began shares nothing, but it had what the tick shows. */
+static bool is_read(const struct job_memory_member *m)
+{
+	return m->pss_is_fresh && (m->knows_shared || m->pss_anon_bytes) &&
+	       m->read_anon_bytes >= m->anon_bytes / 2;
+}
+
+static bool is_undivided(const struct job_memory_member *m)
+{
+	return is_read(m) && m->pss_anon_bytes + m->read_anon_bytes / NEAR >= m->read_anon_bytes;
+}
+
+/* A child of vfork runs in the memory of its parent until it runs a program: both have all of it undivided, though
+ * the child has faulted in next to nothing. A fork that is younger than the reading of its parent looks the same, and
+ * has nothing of its own either. */
+static bool borrows(const struct job_memory_member *m, const struct job_memory_member *parent)
+{
+	return is_fork_of(m, parent) && (is_undivided(m) || is_undivided(parent)) &&
+	       m->faults * page_bytes() <= m->anon_bytes / FEW_FAULTS &&
+	       m->anon_bytes <= parent->anon_bytes + parent->anon_bytes / NEAR &&
+	       parent->anon_bytes <= m->anon_bytes + m->anon_bytes / NEAR;
+}
+
+static void leave_to_parent(struct job_memory_member *m)
+{
+	*m = (struct job_memory_member){
+		.id = m->id, .ppid = m->ppid, .family = m->family, .borrows = true
+	};
+}
+
 /* What each family was last seen to have copied: the youngest of it that was read. */
 static void find_copied(const struct job_memory_list *list, struct map *ret)
 {
@@ -169,7 +203,15 @@ static void follow_members(struct job_memory *m)
 		                                              proc_key(member->id));
 		struct job_memory_member *origin = find_origin(&m->now, &now, &oldest, member);
 
+		if (borrows(member, find(&m->now, &now, (uint64_t)member->ppid))) {
+			leave_to_parent(member);
+			continue;
+		}
+		if (before && before->borrows)
+			before = NULL;
 		(void)map_get(&copied, member->family, &member->copied_bytes);
+		if (before && (before->family == member->family || !rss_of(member)))
+			member->most = before->most; /* one that is ending has no memory */
 		if (before && before->family == member->family)
 			carry_on(member, before);
 		else if (!before && origin)
@@ -279,13 +321,6 @@ static uint64_t shared_of(const struct job_memory_member *m, uint64_t n)
 	                       : MIN(missing * n / (n - 1), m->read_anon_bytes);
 }
 
-/* One that has run another program since the tick began shares nothing, but it had what the tick shows. */
-static bool is_read(const struct job_memory_member *m)
-{
-	return m->pss_is_fresh && (m->knows_shared || m->pss_anon_bytes) &&
-	       m->read_anon_bytes >= m->anon_bytes / 2;
-}
-
 static void correct(struct job_memory_member *m, uint64_t n)
 {
 	if (n <= 1) {
@@ -332,18 +367,7 @@ static void add_to_family(struct family *f, const struct job_memory_member *m)
 	f->added_bytes += m->anon_bytes - m->inherited_bytes;
 }
 
-static uint64_t sum_shmem(const struct job_memory_list *list)
-{
-	uint64_t sum = 0, most = 0, most_then = 0, shares = 0;
-
-	vec_each(&list->members, m) {
-		sum += m->shmem_bytes;
-		most = MAX(most, m->shmem_bytes);
-		most_then = MAX(most_then, m->read_shmem_bytes);
-		shares += MIN(m->pss_shmem_bytes, m->shmem_bytes);
-	}
-	return MIN(sum, MAX(most, shares + most - MIN(most, most_then)));
-}
+/* ---------------------------------------------------------------------------------------------- */
 
 static uint64_t sum_families(struct job_memory *m)
 {
@@ -368,13 +392,55 @@ static uint64_t sum_families(struct job_memory *m)
 	return sum;
 }
 
-uint64_t job_memory_sum(struct job_memory *m)
+/* ---- between the ticks ----------------------------------------------------------------------- */
+
+static void keep_most(struct job_memory_most *most, const struct job_memory_member *m, uint64_t sum)
+{
+	uint64_t rss = rss_of(m);
+
+	if (rss < most->rss_bytes || (rss == most->rss_bytes && sum <= most->sum_bytes))
+		return;
+	*most = (struct job_memory_most){ .rss_bytes = rss,
+		                          .used_bytes = m->anon_bytes + m->shmem_bytes,
+		                          .sum_bytes = sum };
+}
+
+static uint64_t at_mark(const struct job_memory_most *most, uint64_t mark_bytes)
+{
+	double more = (double)(mark_bytes - MIN(most->rss_bytes, mark_bytes));
+
+	if (!most->rss_bytes)
+		return 0;
+	return most->sum_bytes +
+	       (uint64_t)(more * (double)most->used_bytes / (double)most->rss_bytes);
+}
+
+uint64_t job_memory_at_mark(const struct job_memory *m, struct proc_id id, uint64_t mark_bytes)
+{
+	vec_each(&m->last.members, member)
+		if (proc_id_eq(member->id, id))
+			return at_mark(&member->most, mark_bytes);
+	return 0;
+}
+
+uint64_t job_memory_at_largest_mark(const struct job_memory *m, uint64_t mark_bytes)
+{
+	return at_mark(&m->most, mark_bytes);
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+uint64_t job_memory_sum(struct job_memory *m, uint64_t machine_shmem_bytes)
 {
 	struct job_memory_list free_again = m->last;
 	uint64_t sum = 0;
 
 	if (m->now.members.len)
-		sum = sum_families(m) + sum_shmem(&m->now);
+		sum = sum_families(m) + job_shmem_sum(&m->shmem, &m->now, machine_shmem_bytes);
+	vec_each(&m->now.members, member) {
+		keep_most(&member->most, member, sum);
+		keep_most(&m->most, member, sum);
+	}
 	m->last = m->now;
 	m->now = free_again;
 	vec_relax(&m->now.members);

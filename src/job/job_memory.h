@@ -13,26 +13,32 @@
  * still shares, and how much it has copied since the last time. Until the next time, what it allocates and
  * frees is its own, and page faults that did not make it grow are copies, but of no more than it, or
  * another one of its family, was last seen to have copied: a program that frees memory and allocates it
- * again has as many.
- *
- * Shares of shared memory are known from PSS alone, and add up if all were read together. Since then it
- * has grown by as much as the largest of the processes that map it; others may map the same pages. All of it is at
- * least what one of them maps, and at most what all of them do. */
+ * again has as many. Shared memory: job_shmem.h. */
 #pragma once
 
+#include "job/job_shmem.h"
 #include "model/sample.h"
+
+/* The tick at which a process had the most resident memory. */
+struct job_memory_most {
+	uint64_t rss_bytes, used_bytes; /* its own; of that, anonymous and shared memory */
+	uint64_t sum_bytes;             /* of the job */
+};
 
 struct job_memory_member {
 	struct proc_id id;
 	pid_t ppid;
 	uint64_t family; /* its exec_id, or where that is not known, its own proc_key */
+	bool borrows;    /* it runs in the memory of its parent (vfork), and has none of its own */
 	uint64_t anon_bytes, faults;
 	uint64_t mapped_bytes; /* resident and not anonymous: files and shared memory */
+	struct job_memory_most most; /* since it runs its program */
 	uint64_t shmem_bytes;  /* shared memory, undivided */
 	bool has_pss, pss_is_fresh;
 	bool knows_shared; /* of what was read together: */
 	uint64_t read_anon_bytes, pss_anon_bytes, read_shared_bytes;
-	uint64_t read_shmem_bytes, pss_shmem_bytes;
+	uint64_t pss_shmem_bytes;
+	uint64_t read_shmem_bytes, share_bytes; /* shared memory: job_shmem.h */
 	uint64_t shared_bytes;    /* of anon_bytes, with its family; the rest is its own */
 	uint64_t origin;          /* proc_key of the process that it was forked from; 0: none */
 	uint64_t inherited_bytes; /* of shared_bytes: with its origin */
@@ -53,9 +59,16 @@ struct job_memory_list {
 
 struct job_memory {
 	struct job_memory_list last, now;
+	struct job_shmem shmem;
+	struct job_memory_most most; /* of all processes */
 };
 
-/* Each process of the job at one tick, then their sum. */
+/* Each process of the job at one tick, then their sum. The shared memory of the whole machine bounds that of the
+ * job (UINT64_MAX: not known). */
 void job_memory_add(struct job_memory *m, const struct proc_sample *p);
-uint64_t job_memory_sum(struct job_memory *m);
+uint64_t job_memory_sum(struct job_memory *m, uint64_t machine_shmem_bytes);
+/* What they used when the resident memory of one of them, or, if it is not known which, of the largest, was at
+ * its mark: what it had beyond the most that a tick saw is taken to be of the same kinds. 0: not known. */
+uint64_t job_memory_at_mark(const struct job_memory *m, struct proc_id id, uint64_t mark_bytes);
+uint64_t job_memory_at_largest_mark(const struct job_memory *m, uint64_t mark_bytes);
 void job_memory_done(struct job_memory *m);

@@ -113,15 +113,6 @@ void job_usage_take_memory(struct job_usage *u, const struct cgroup_readings *gr
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
-/* wait4 returns the largest peak among all that were reaped below a child, but not whose. If it may
- * be a process of ours, those that were reported one by one count, when there are any. */
-static uint64_t reaped_peak(const struct accounting *t)
-{
-	bool others = t->peak_rss_bytes || t->seen_rss_bytes;
-
-	return others && t->reaped_peak_bytes <= t->our_peak_bytes ? 0 : t->reaped_peak_bytes;
-}
-
 static void set_largest_process(const struct accounting *t, const struct job_usage_sources *from,
                                 struct job *ret)
 {
@@ -131,7 +122,7 @@ static void set_largest_process(const struct accounting *t, const struct job_usa
 	bool is_exact = all_ended(t, from) && t->without_peak == 0 && t->bound_peak_bytes <= peak;
 
 	if (!is_exact) /* wait4's has what we had ourselves when we made the command's process */
-		peak = MAX(peak, reaped_peak(t));
+		peak = MAX(peak, accounting_reaped_peak(t));
 	if (!peak && t->bound_peak_bytes)
 		ret->figures[JOB_FIGURE_PEAK_RSS] = figure(t->bound_peak_bytes, QUALITY_AT_MOST);
 	if (peak)

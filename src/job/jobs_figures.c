@@ -190,13 +190,47 @@ static uint64_t hold_to_limit(const struct jobs *jobs, struct watched_job *w, ui
 }
 
 /* One that never had any processes uses nothing that could be shown. */
-static struct figure memory_of_processes(const struct jobs *jobs, struct watched_job *w)
+static struct figure memory_of_processes(const struct jobs *jobs, struct watched_job *w,
+                                         const struct snapshot *snap)
 {
-	uint64_t used = job_memory_sum(&w->memory);
+	uint64_t used = job_memory_sum(&w->memory,
+	                               readings_or(&snap->host, HOST_MEM_SHARED, UINT64_MAX));
 
 	if (!w->row->processes || job_usage_counts_memory(w->group))
 		return (struct figure){ 0 };
 	return (struct figure){ hold_to_limit(jobs, w, used), QUALITY_SAMPLED };
+}
+
+static void take_used_at_mark(const struct jobs *jobs, struct watched_job *w, uint64_t used,
+                              uint64_t boot_ns)
+{
+	const struct figure f = { hold_to_limit(jobs, w, used), QUALITY_SAMPLED };
+
+	if (used && !job_usage_counts_memory(w->group))
+		accounting_take_used(&w->accounting, f, boot_ns);
+}
+
+/* What grows until its end is not seen by a tick, but the kernel keeps a mark of each process. */
+static void account_marks(const struct jobs *jobs, const struct snapshot *snap)
+{
+	vec_each(&snap->events, e) {
+		struct watched_job *w = e->kind == EVENT_EXIT ? job_at(jobs, snap, e->job) : NULL;
+		uint64_t mark = readings_or(&e->final, PROC_PEAK_RSS, 0);
+
+		if (w && keeps_accounts(w) && !is_after_close(w, e) && !e->is_peak_bound &&
+		    accounting_mark_counts(&w->accounting, e->id, mark))
+			take_used_at_mark(jobs, w, job_memory_at_mark(&w->memory, e->id, mark),
+			                  e->boot_ns);
+	}
+}
+
+/* wait4 returns the largest of all marks at the end, but not whose it is. */
+static void account_last_mark(const struct jobs *jobs, struct watched_job *w, uint64_t boot_ns)
+{
+	uint64_t mark = accounting_reaped_peak(&w->accounting);
+
+	if (mark)
+		take_used_at_mark(jobs, w, job_memory_at_largest_mark(&w->memory, mark), boot_ns);
 }
 
 /* Without hooks it was registered, and its group is not ours to account for. */
@@ -291,7 +325,7 @@ static struct job_usage_sources sources_of(const struct jobs *jobs, const struct
 static void end_tick(const struct jobs *jobs, struct watched_job *w, const struct snapshot *snap)
 {
 	accounting_end_tick(&w->accounting);
-	job_usage_take_memory(&w->usage, w->group, memory_of_processes(jobs, w));
+	job_usage_take_memory(&w->usage, w->group, memory_of_processes(jobs, w, snap));
 	accounting_take_used(&w->accounting, w->usage.used, snap->boot_ns);
 }
 
@@ -329,6 +363,8 @@ static void account_job(const struct jobs *jobs, struct watched_job *w, struct s
 		end_tick(jobs, w, snap);
 		gpu_account_take(&w->gpus, snap, watched_ns, sum);
 	}
+	if (!jobs->sources.totals)
+		account_last_mark(jobs, w, snap->boot_ns);
 	job_usage_update(&w->usage, &w->accounting, &from);
 	compute(jobs, w, &from, snap);
 	if (sum)
@@ -407,6 +443,8 @@ void jobs_figures(struct jobs *jobs, struct snapshot *snap)
 	lose_abandoned(jobs, snap);
 	account_events(jobs, snap);
 	measure_groups(jobs, snap);
+	if (jobs->sources.totals)
+		account_marks(jobs, snap);
 	if (!snap->events_only) {
 		account_processes(jobs, snap);
 		account_gpu_uses(jobs, snap);

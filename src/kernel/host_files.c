@@ -39,6 +39,7 @@ bool host_files_parse_meminfo(struct scan text, struct host_readings *ret)
 	static const struct named_number table[] = {
 		{ "MemTotal:", HOST_MEM_TOTAL, 1024 },
 		{ "MemAvailable:", HOST_MEM_AVAILABLE, 1024 },
+		{ "Shmem:", HOST_MEM_SHARED, 1024 },
 		{ "SwapTotal:", HOST_SWAP_TOTAL, 1024 },
 		{ "SwapFree:", HOST_SWAP_FREE, 1024 },
 	};

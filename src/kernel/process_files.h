@@ -56,7 +56,7 @@ bool process_files_parse_statm(struct scan text, uint64_t page_bytes, struct pro
 uint64_t process_files_parse_anon(struct scan statm, uint64_t page_bytes);
 /* Of status: shared memory that is resident; 0 before Linux 4.5. */
 uint64_t process_files_parse_shmem(struct scan status);
-/* Of smaps_rollup, which lacks whole_shmem_bytes. */
+/* Of smaps_rollup. */
 struct proc_pss process_files_parse_pss(struct scan rollup);
 /* status, limits, io or smaps_rollup. The limit of open files is the soft one; false: unlimited. */
 bool process_files_parse(enum process_file file, struct scan text, struct proc_readings *ret);

@@ -71,7 +71,8 @@ struct metric {
 	X(FORKS, "forks", COUNT, COUNTER, OPTIONAL, "processes and threads started since boot")                    \
 	X(RUNNING, "procs_running", COUNT, GAUGE, OPTIONAL, "tasks that run or wait for a CPU")                    \
 	X(BLOCKED, "procs_blocked", COUNT, GAUGE, OPTIONAL, "tasks that wait for I/O")                             \
-	X(SELF_CPU, "recorder_cpu_seconds", NS, COUNTER, OPTIONAL, "CPU time of the recorder itself")
+	X(SELF_CPU, "recorder_cpu_seconds", NS, COUNTER, OPTIONAL, "CPU time of the recorder itself")              \
+	X(MEM_SHARED, "system_memory_shared_mb", MIB, GAUGE, OPTIONAL, "shared memory and files in tmpfs")
 /* clang-format on */
 
 /* One process: all its threads. */

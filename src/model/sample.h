@@ -22,7 +22,7 @@
 /* What smaps_rollup shows of a process, by kind. */
 struct proc_pss {
 	uint64_t anon_bytes, shmem_bytes; /* each page divided by its users; 0 before Linux 5.9 */
-	uint64_t whole_anon_bytes, whole_shmem_bytes; /* undivided */
+	uint64_t whole_anon_bytes;        /* undivided */
 	uint64_t shared_anon_bytes; /* of whole_anon_bytes, that others use, too */
 	bool knows_shared_anon;     /* not if it has changed pages of files or shared memory, too */
 	bool is_fresh;              /* read at this tick */

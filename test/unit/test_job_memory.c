@@ -14,7 +14,8 @@ struct process {
 	uint64_t anon_mib, faults_mib; /* faults in pages that make so much memory */
 	uint64_t pss_anon_mib;         /* 0: not read at this tick */
 	uint64_t pss_shmem_mib, mapped_mib;
-	uint64_t shmem_mib, read_shmem_mib; /* undivided: now, and when PSS was read */
+	uint64_t shmem_mib;                 /* undivided */
+	bool is_kept;                       /* PSS was read at an earlier tick */
 	uint64_t read_anon_mib;             /* when PSS was read; 0: as much as before */
 	uint64_t shared_mib;                /* of that; 0: not known */
 };
@@ -29,11 +30,10 @@ static void add(struct job_memory *m, struct process p)
 		.shmem_bytes = p.shmem_mib * MIB,
 		.pss = { .anon_bytes = p.pss_anon_mib * MIB,
 		         .shmem_bytes = p.pss_shmem_mib * MIB,
-		         .whole_shmem_bytes = p.read_shmem_mib * MIB,
 		         .whole_anon_bytes = (p.read_anon_mib ? p.read_anon_mib : p.anon_mib) * MIB,
 		         .shared_anon_bytes = p.shared_mib * MIB,
 		         .knows_shared_anon = p.shared_mib > 0,
-		         .is_fresh = p.pss_anon_mib > 0 },
+		         .is_fresh = p.pss_anon_mib > 0 && !p.is_kept },
 	};
 
 	readings_set(&s.r, PROC_RSS, (p.anon_mib + p.mapped_mib) * MIB);
@@ -43,7 +43,7 @@ static void add(struct job_memory *m, struct process p)
 
 static uint64_t sum_mib(struct job_memory *m)
 {
-	return job_memory_sum(m) / MIB;
+	return job_memory_sum(m, UINT64_MAX) / MIB;
 }
 
 static void test_job_memory__counts_what_forked_processes_share_once(void **state)
@@ -249,6 +249,41 @@ static void test_job_memory__is_not_deceived_by_a_program_that_runs_itself(void 
 }
 
 /* Huge pages: few faults for much memory. */
+/* PSS of both is all of it: the pages are mapped once. */
+static void test_job_memory__counts_memory_that_a_child_of_vfork_borrows_once(void **state)
+{
+	struct job_memory m = { 0 };
+
+	(void)state;
+	for (int read = 0; read < 3; read++) { /* both, the parent, the child */
+		add(&m, (struct process){ 10, 1, PYTHON, 100, 100, .pss_anon_mib = read < 2 ? 100 : 0 });
+		add(&m, (struct process){ 11, 10, PYTHON, 100, 0, .pss_anon_mib = read != 1 ? 100 : 0, .mapped_mib = 5 });
+		assert_int_equal(sum_mib(&m), 100);
+	}
+	add(&m, (struct process){ 10, 1, PYTHON, 100, 100 });
+	add(&m, (struct process){ 11, 10, SORT, 80, 80 });
+	assert_int_equal(sum_mib(&m), 180);
+	job_memory_done(&m);
+}
+
+/* As young forks look when only their parent was read, before it forked. */
+static void test_job_memory__follows_forks_that_seemed_to_borrow(void **state)
+{
+	struct job_memory m = { 0 };
+
+	(void)state;
+	add(&m, (struct process){ 10, 1, PYTHON, 100, 100, .pss_anon_mib = 100 });
+	add(&m, (struct process){ 11, 10, PYTHON, 100, 0 });
+	assert_int_equal(sum_mib(&m), 100);
+	add(&m, (struct process){ 10, 1, PYTHON, 100, 100 });
+	add(&m, (struct process){ 11, 10, PYTHON, 150, 50 });
+	assert_int_equal(sum_mib(&m), 150);
+	add(&m, (struct process){ 10, 1, PYTHON, 100, 100, .pss_anon_mib = 50, .shared_mib = 100 });
+	add(&m, (struct process){ 11, 10, PYTHON, 150, 50, .pss_anon_mib = 100, .shared_mib = 100 });
+	assert_int_equal(sum_mib(&m), 150);
+	job_memory_done(&m);
+}
+
 static void test_job_memory__is_corrected_by_what_the_kernel_divided(void **state)
 {
 	struct job_memory m = { 0 };
@@ -266,11 +301,25 @@ static void test_job_memory__adds_shares_of_shared_memory(void **state)
 {
 	struct job_memory m = { 0 };
 
-	add(&m, (struct process){ 10, 1, SORT, 10, 10, 10, .pss_shmem_mib = 100, .shmem_mib = 150,
-	                          .read_shmem_mib = 150 });
-	add(&m, (struct process){ 11, 1, PYTHON, 20, 20, 20, .pss_shmem_mib = 100, .shmem_mib = 150,
-	                          .read_shmem_mib = 150 });
+	(void)state;
+	add(&m, (struct process){ 10, 1, SORT, 10, 10, 10, .pss_shmem_mib = 100, .shmem_mib = 150 });
+	add(&m,
+	    (struct process){ 11, 1, PYTHON, 20, 20, 20, .pss_shmem_mib = 100, .shmem_mib = 150 });
 	assert_int_equal(sum_mib(&m), 230);
+	job_memory_done(&m);
+}
+
+static void test_job_memory__counts_the_share_of_what_others_map_too(void **state)
+{
+	struct job_memory m = { 0 };
+
+	(void)state;
+	add(&m, (struct process){ 10, 1, PYTHON, 10, 10, 10, .shmem_mib = 100, .pss_shmem_mib = 50 });
+	assert_int_equal(sum_mib(&m), 10 + 50);
+	/* It maps more of it. */
+	add(&m, (struct process){ 10, 1, PYTHON, 10, 10, 10, .shmem_mib = 200, .pss_shmem_mib = 50,
+	                          .is_kept = true });
+	assert_int_equal(sum_mib(&m), 10 + 100);
 	job_memory_done(&m);
 }
 
@@ -278,8 +327,9 @@ static void test_job_memory__keeps_shares_of_shared_memory_until_they_are_read_a
 {
 	struct job_memory m = { 0 };
 
+	(void)state;
 	add(&m, (struct process){ 10, 1, PYTHON, 10, 10, 10, .pss_shmem_mib = 100,
-	                          .mapped_mib = 106, .shmem_mib = 100, .read_shmem_mib = 100 });
+	                          .mapped_mib = 106, .shmem_mib = 100 });
 	assert_int_equal(sum_mib(&m), 110);
 	add(&m, (struct process){ 10, 1, PYTHON, 10, 10, .mapped_mib = 106 });
 	assert_int_equal(sum_mib(&m), 110);
@@ -298,22 +348,28 @@ static void test_job_memory__follows_shared_memory_of_one_process_without_pss(vo
 	(void)state;
 	add(&m, (struct process){ 10, 1, PYTHON, 10, 10, .mapped_mib = 46, .shmem_mib = 40 });
 	assert_int_equal(sum_mib(&m), 50);
-	add(&m, (struct process){ 10, 1, PYTHON, 10, 10, 10, .mapped_mib = 206, .shmem_mib = 200,
-	                          .pss_shmem_mib = 40, .read_shmem_mib = 40 });
+	add(&m, (struct process){ 10, 1, PYTHON, 10, 10, .mapped_mib = 206, .shmem_mib = 200 });
 	assert_int_equal(sum_mib(&m), 210);
 	add(&m, (struct process){ 10, 1, PYTHON, 10, 10, 10, .mapped_mib = 26, .shmem_mib = 20,
-	                          .pss_shmem_mib = 40, .read_shmem_mib = 40 });
+	                          .pss_shmem_mib = 20 });
 	assert_int_equal(sum_mib(&m), 30);
 	job_memory_done(&m);
 }
 
-/* One writes, and the other has read half of it. */
-static void add_sharers(struct job_memory *m, uint64_t written_mib, uint64_t reader_mib)
+struct sharers {
+	uint64_t writer_mib, reader_mib;               /* what each maps */
+	uint64_t writer_share_mib, reader_share_mib; /* 0: not read at this tick */
+};
+
+static uint64_t sum_of_sharers(struct job_memory *m, struct sharers s)
 {
-	add(m, (struct process){ 10, 1, PYTHON, 10, 10, 10, .shmem_mib = written_mib,
-	                         .pss_shmem_mib = 75, .read_shmem_mib = 100 });
-	add(m, (struct process){ 11, 1, SORT, 10, 10, 10, .shmem_mib = reader_mib,
-	                         .pss_shmem_mib = 25, .read_shmem_mib = 50 });
+	add(m, (struct process){ 10, 1, PYTHON, 10, 10, 10, .shmem_mib = s.writer_mib,
+	                         .pss_shmem_mib = s.writer_share_mib,
+	                         .is_kept = !s.writer_share_mib });
+	add(m, (struct process){ 11, 1, SORT, 10, 10, 10, .shmem_mib = s.reader_mib,
+	                         .pss_shmem_mib = s.reader_share_mib,
+	                         .is_kept = !s.reader_share_mib });
+	return sum_mib(m) - 20;
 }
 
 static void test_job_memory__follows_shared_memory_that_grows_between_readings(void **state)
@@ -321,16 +377,38 @@ static void test_job_memory__follows_shared_memory_that_grows_between_readings(v
 	struct job_memory m = { 0 };
 
 	(void)state;
-	add_sharers(&m, 100, 50);
-	assert_int_equal(sum_mib(&m), 20 + 100);
-	add_sharers(&m, 140, 50);
-	assert_int_equal(sum_mib(&m), 20 + 140);
+	assert_int_equal(sum_of_sharers(&m, (struct sharers){ 100, 50, 75, 25 }), 100);
+	assert_int_equal(sum_of_sharers(&m, (struct sharers){ 140, 50 }), 140);
 	/* The reader follows: these pages are not new. */
-	add_sharers(&m, 140, 120);
-	assert_int_equal(sum_mib(&m), 20 + 140);
+	assert_int_equal(sum_of_sharers(&m, (struct sharers){ 140, 120 }), 140);
 	/* Both have unmapped most of it. */
-	add_sharers(&m, 30, 10);
-	assert_int_equal(sum_mib(&m), 20 + 40);
+	assert_int_equal(sum_of_sharers(&m, (struct sharers){ 30, 10 }), 40);
+	job_memory_done(&m);
+}
+
+static void test_job_memory__adds_what_each_fills_if_that_was_new_before(void **state)
+{
+	struct job_memory m = { 0 };
+
+	(void)state;
+	assert_int_equal(sum_of_sharers(&m, (struct sharers){ 20, 20, 20, 20 }), 40);
+	assert_int_equal(sum_of_sharers(&m, (struct sharers){ 30, 30, 30, 30 }), 60);
+	assert_int_equal(sum_of_sharers(&m, (struct sharers){ 50, 45 }), 95);
+	/* Since then both map the same. */
+	assert_int_equal(sum_of_sharers(&m, (struct sharers){ 60, 60, 45, 45 }), 90);
+	assert_int_equal(sum_of_sharers(&m, (struct sharers){ 80, 80, 45, 45 }), 90);
+	assert_int_equal(sum_of_sharers(&m, (struct sharers){ 90, 90 }), 90);
+	job_memory_done(&m);
+}
+
+/* The share that was read first is less: another one had not left. */
+static void test_job_memory__does_not_mix_shares_of_two_ticks(void **state)
+{
+	struct job_memory m = { 0 };
+
+	(void)state;
+	assert_int_equal(sum_of_sharers(&m, (struct sharers){ 100, 100, 50, 50 }), 100);
+	assert_int_equal(sum_of_sharers(&m, (struct sharers){ 100, 100, 100, 0 }), 100);
 	job_memory_done(&m);
 }
 
@@ -339,10 +417,40 @@ static void test_job_memory__adds_no_shared_memory_of_a_child_before_it_is_read(
 	struct job_memory m = { 0 };
 
 	(void)state;
-	add(&m, (struct process){ 10, 1, PYTHON, 10, 10, 5, .shmem_mib = 100, .pss_shmem_mib = 100,
-	                          .read_shmem_mib = 100 });
+	add(&m,
+	    (struct process){ 10, 1, PYTHON, 10, 10, 5, .shmem_mib = 100, .pss_shmem_mib = 100 });
+	assert_int_equal(sum_mib(&m), 10 + 100);
+	add(&m,
+	    (struct process){ 10, 1, PYTHON, 10, 10, 5, .shmem_mib = 100, .pss_shmem_mib = 100 });
 	add(&m, (struct process){ 11, 10, PYTHON, 10, 0, .mapped_mib = 90, .shmem_mib = 90 });
 	assert_int_equal(sum_mib(&m), 10 + 100);
+	job_memory_done(&m);
+}
+
+static void test_job_memory__at_a_mark_counts_what_grew_after_the_last_tick(void **state)
+{
+	const struct proc_id id = { 10, 10 }, other = { 11, 11 };
+	struct job_memory m = { 0 };
+
+	(void)state;
+	assert_int_equal(job_memory_at_largest_mark(&m, 100 * MIB), 0);
+	add(&m, (struct process){ 10, 1, PYTHON, 60, 60, .mapped_mib = 20 });
+	add(&m, (struct process){ 11, 1, SORT, 10, 10 });
+	assert_int_equal(sum_mib(&m), 70);
+	/* It shrank before it ended. */
+	add(&m, (struct process){ 10, 1, PYTHON, 10, 60, .mapped_mib = 20 });
+	add(&m, (struct process){ 11, 1, SORT, 15, 10 });
+	assert_int_equal(sum_mib(&m), 25);
+	/* A quarter of what it had were files. */
+	assert_int_equal(job_memory_at_mark(&m, id, 100 * MIB) / MIB, 70 + 15);
+	assert_int_equal(job_memory_at_mark(&m, id, 50 * MIB) / MIB, 70);
+	assert_int_equal(job_memory_at_largest_mark(&m, 100 * MIB) / MIB, 70 + 15);
+	assert_int_equal(job_memory_at_mark(&m, other, 25 * MIB) / MIB, 25 + 10);
+	/* It is a zombie by now: the program that it ran is no longer known. */
+	add(&m, (struct process){ 10, 1, 0 });
+	assert_int_equal(sum_mib(&m), 0);
+	assert_int_equal(job_memory_at_mark(&m, id, 100 * MIB) / MIB, 70 + 15);
+	assert_int_equal(job_memory_at_mark(&m, (struct proc_id){ 12, 12 }, 25 * MIB), 0);
 	job_memory_done(&m);
 }
 
@@ -362,11 +470,24 @@ static void test_job_memory__follows_what_is_freed(void **state)
 	job_memory_done(&m);
 }
 
+/* Each was read when fewer had mapped it than now. */
+static void test_job_memory__counts_no_more_shared_memory_than_the_machine_has(void **state)
+{
+	struct job_memory m = { 0 };
+
+	(void)state;
+	for (pid_t pid = 10; pid <= 12; pid++)
+		add(&m, (struct process){ pid, 1, (uint64_t)pid, 10, 10, 10, .shmem_mib = 120,
+		                          .pss_shmem_mib = 120 / (uint64_t)(pid - 9) });
+	assert_int_equal(job_memory_sum(&m, 126 * MIB), (30 + 126) * MIB);
+	job_memory_done(&m);
+}
+
 static void test_job_memory__of_no_processes_is_nothing(void **state)
 {
 	struct job_memory m = { 0 };
 
-	assert_int_equal(job_memory_sum(&m), 0);
+	assert_int_equal(job_memory_sum(&m, UINT64_MAX), 0);
 	job_memory_done(&m);
 }
 
@@ -382,11 +503,18 @@ RUN_TESTS(TEST(test_job_memory__ignores_pss_of_the_program_that_runs_since),
           TEST(test_job_memory__of_orphans_alone_counts_what_they_share_once),
           TEST(test_job_memory__of_several_runs_with_one_id_counts_all),
           TEST(test_job_memory__is_not_deceived_by_a_program_that_runs_itself),
+          TEST(test_job_memory__counts_memory_that_a_child_of_vfork_borrows_once),
+          TEST(test_job_memory__follows_forks_that_seemed_to_borrow),
           TEST(test_job_memory__is_corrected_by_what_the_kernel_divided),
           TEST(test_job_memory__adds_shares_of_shared_memory),
           TEST(test_job_memory__keeps_shares_of_shared_memory_until_they_are_read_again),
           TEST(test_job_memory__follows_shared_memory_of_one_process_without_pss),
           TEST(test_job_memory__follows_shared_memory_that_grows_between_readings),
           TEST(test_job_memory__adds_no_shared_memory_of_a_child_before_it_is_read),
+          TEST(test_job_memory__counts_the_share_of_what_others_map_too),
+          TEST(test_job_memory__adds_what_each_fills_if_that_was_new_before),
+          TEST(test_job_memory__does_not_mix_shares_of_two_ticks),
+          TEST(test_job_memory__at_a_mark_counts_what_grew_after_the_last_tick),
           TEST(test_job_memory__follows_what_is_freed),
+          TEST(test_job_memory__counts_no_more_shared_memory_than_the_machine_has),
           TEST(test_job_memory__of_no_processes_is_nothing))

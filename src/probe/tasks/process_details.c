@@ -15,6 +15,7 @@
 #include "model/process_slots.h"
 
 #define TURNS_PER_TICK 32
+#define SMALL_TURNS 4 /* that are taken though the budget is spent: shared memory that grows */
 #define TURNS_OUTSIDE_JOBS 2 /* of no job: in the first round all that are left, then few */
 #define CPU_PER_TICK_NS ((int64_t)(5 * NS_PER_MS)) /* at most; of short ticks this share: */
 #define CPU_SHARE 25
@@ -37,7 +38,8 @@ static const enum proc_metric details[DETAIL_COUNT] = {
 struct entry {
 	uint64_t exec_id;     /* of the program that was read */
 	uint32_t met_tick;    /* when it was seen first */
-	uint32_t read_round;  /* 0: never */
+	uint32_t read_round;  /* 0: never; it may have been gone: */
+	uint32_t pss_round;   /* when there was an answer */
 	uint64_t rss, faults; /* as they were then */
 	uint64_t mapped;      /* files and shared memory, when this was read: */
 	uint64_t shmem_bytes; /* of them, shared memory */
@@ -122,10 +124,8 @@ static void keep_details(const struct process_request *q, struct entry *e)
 	e->present |= r.present;
 	if (q->files & 1U << PROCESS_STATUS)
 		e->shmem_bytes = process_files_parse_shmem(q->text[PROCESS_STATUS]);
-	if (readings_has(&r, PROC_PSS)) {
+	if (readings_has(&r, PROC_PSS))
 		e->pss = process_files_parse_pss(q->text[PROCESS_ROLLUP]);
-		e->pss.whole_shmem_bytes = e->shmem_bytes;
-	}
 }
 
 /* Of all that is resident: files and shared memory. */
@@ -152,14 +152,16 @@ static void take_turn(struct detail *self, const struct turn *t)
 	e->has_forked = false;
 	e->rss = readings_or(&t->proc->r, PROC_RSS, 0);
 	e->faults = readings_or(&t->proc->r, PROC_MINOR_FAULTS, 0);
-	e->mapped = mapped_bytes(t->proc);
 	e->is_slow = q.error == -ETIMEDOUT || q.errors[PROCESS_ROLLUP] == -ETIMEDOUT;
 	e->is_refused |= q.errors[PROCESS_ROLLUP] == -EACCES || q.errors[PROCESS_ROLLUP] == -EPERM;
 	if (!is_of(&q, t->proc->id))
 		return;
 	e->present = 0;
 	e->asked_tick = self->tick;
+	e->mapped = mapped_bytes(t->proc);
 	keep_details(&q, e);
+	if (e->present >> PROC_PSS & 1)
+		e->pss_round = self->round;
 }
 
 /* By us, and not by threads that store or answer meanwhile. */
@@ -190,9 +192,10 @@ static void read_shmem(struct detail *self, const struct turn *t)
 	uint64_t begin = spent_ns(self);
 
 	process_reader_read(self->reader, &q, 1);
-	t->entry->mapped = mapped_bytes(t->proc);
-	if (is_of(&q, t->proc->id))
+	if (is_of(&q, t->proc->id)) {
+		t->entry->mapped = mapped_bytes(t->proc);
 		keep_details(&q, t->entry);
+	}
 	self->credit_ns -= (int64_t)(spent_ns(self) - begin);
 }
 
@@ -398,6 +401,17 @@ static void find_forks(struct detail *self, struct sample *out)
 	}
 }
 
+/* It may be gone, or many others may come first: what it has mapped since is taken to be of the kind that it had,
+ * if that was mostly one. */
+static uint64_t shmem_now(const struct entry *e, const struct proc_sample *p)
+{
+	uint64_t mapped = mapped_bytes(p);
+
+	if (mapped > e->mapped && e->shmem_bytes > e->mapped / 4 * 3)
+		return mapped - MIN(mapped, e->mapped - MIN(e->mapped, e->shmem_bytes));
+	return MIN(e->shmem_bytes, mapped);
+}
+
 static void fill(struct detail *self, struct sample *out)
 {
 	self->refused = self->slow = 0;
@@ -409,11 +423,11 @@ static void fill(struct detail *self, struct sample *out)
 			continue;
 		self->refused += e->is_refused;
 		self->slow += e->is_slow;
-		out->procs.at[i].shmem_bytes = MIN(e->shmem_bytes, mapped_bytes(&out->procs.at[i]));
+		out->procs.at[i].shmem_bytes = shmem_now(e, &out->procs.at[i]);
 		if (e->present >> PROC_PSS & 1) {
 			out->procs.at[i].pss = e->pss;
 			out->procs.at[i].pss.is_fresh = self->is_round &&
-			                                e->read_round == self->round;
+			                                e->pss_round == self->round;
 		}
 		for (size_t k = 0; k < ARRAY_LEN(details) && e->present; k++)
 			if (e->present >> details[k] & 1 && !readings_has(r, details[k]))
@@ -467,7 +481,7 @@ static void take_all_turns(struct detail *self, struct sample *out)
 
 	self->round++;
 	len = choose_focus(self, out, has_remapped, turns);
-	for (size_t i = 0; i < len && self->credit_ns > 0; i++)
+	for (size_t i = 0; i < len && (i < SMALL_TURNS || self->credit_ns > 0); i++)
 		read_shmem(self, &turns[i]);
 	len = choose_focus(self, out, is_due, turns);
 	take_turns(self, turns, len);
