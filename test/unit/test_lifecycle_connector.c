@@ -292,6 +292,55 @@ static void test_lifecycle_connector__keeps_threads_apart_and_waits_for_the_last
 	live_close(&l);
 }
 
+static void *run_program(void *gate)
+{
+	char c;
+
+	(void)!read(*(int *)gate, &c, 1);
+	execl("/bin/sh", "sh", "-c", "exit 17", NULL);
+	_exit(127);
+}
+
+static size_t count_events(const struct sample *s, enum event_kind kind, pid_t pid)
+{
+	size_t n = 0;
+
+	vec_each(&s->events, e)
+		n += e->kind == kind && e->id.pid == pid;
+	return n;
+}
+
+/* The kernel reports the end of the leader, whose place the thread takes. */
+static void test_lifecycle_connector__knows_a_program_run_by_a_thread_from_an_end(void **state)
+{
+	struct live l = live_open();
+	const struct event *e;
+	int gate[2];
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(pipe(gate), 0);
+	child = fork();
+	if (child == 0) {
+		pthread_t thread;
+
+		close(gate[1]);
+		pthread_create(&thread, NULL, run_program, &gate[0]);
+		for (;;)
+			pause();
+	}
+	assert_non_null(await_event(&l, EVENT_SPAWN, child));
+	close(gate[1]);
+	assert_int_equal(waitpid(child, NULL, 0), child); /* gone before any of it is read */
+	e = await_event(&l, EVENT_EXIT, child);
+	assert_non_null(e);
+	assert_int_equal(e->exit_code, 17);
+	assert_int_equal(count_events(&l.s, EVENT_EXIT, child), 1);
+	assert_true(proc_id_eq(find_event(&l.s, EVENT_EXEC, child)->id, e->id));
+	close(gate[0]);
+	live_close(&l);
+}
+
 static void test_lifecycle_connector__counts_what_a_stopped_reader_lost(void **state)
 {
 	struct live l = live_open();
@@ -439,6 +488,7 @@ RUN_TESTS(TEST(test_cnproc_parse__understands_forks_and_exits),
           TEST(test_lifecycle_connector__tells_signals_and_cores_of_the_dead),
           TEST(test_lifecycle_connector__gives_spawn_and_exit_the_identity_that_a_scan_sees),
           TEST(test_lifecycle_connector__keeps_threads_apart_and_waits_for_the_last),
+          TEST(test_lifecycle_connector__knows_a_program_run_by_a_thread_from_an_end),
           TEST(test_lifecycle_connector__counts_what_a_stopped_reader_lost),
           TEST(test_lifecycle_connector__loses_nothing_of_a_burst_with_a_prompt_reader),
           TEST(test_lifecycle_connector__believes_nobody_but_the_kernel),

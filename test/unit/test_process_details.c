@@ -274,6 +274,29 @@ static void test_process_details__reads_a_process_again_that_has_forked(void **s
 	tree_remove(&t);
 }
 
+/* What it ran before is gone, and what it runs now cannot be told yet. */
+static void test_process_details__of_an_old_program_are_not_those_of_one_in_mid_exec(void **state)
+{
+	struct tree t = tree_new();
+	struct sample s = { 0 };
+	struct err err;
+	void *self;
+
+	(void)state;
+	put_process(&t, 1000);
+	fill_sample(&s, 1000, 1);
+	s.procs.at[0].exec_id = 7;
+	self = tree_probe(&probe_detail, &t.env, &s);
+	assert_true(readings_has(&s.procs.at[0].r, PROC_PSS));
+	fill_sample(&s, 1000, 1);
+	s.procs.at[0].exec_id = 0;
+	assert_int_equal(probe_detail.read(self, &s, &err), 0);
+	assert_false(readings_has(&s.procs.at[0].r, PROC_PSS));
+	probe_detail.close(self);
+	sample_done(&s);
+	tree_remove(&t);
+}
+
 static void test_process_details__rests_when_it_is_not_wanted(void **state)
 {
 	struct tree t = tree_new();
@@ -500,7 +523,8 @@ RUN_TESTS(
 	TEST(test_process_details__reads_processes_of_jobs_first),
           TEST(test_process_details__reads_a_process_again_that_has_forked),
 	TEST(test_process_details__does_not_mix_up_two_lives_of_a_pid),
-	TEST(test_process_details__rests_when_it_is_not_wanted),
+	TEST(test_process_details__of_an_old_program_are_not_those_of_one_in_mid_exec),
+          TEST(test_process_details__rests_when_it_is_not_wanted),
 	TEST(test_process_details__tells_the_limits_of_jobs_alone_when_no_more_is_wanted),
 	TEST(test_process_details__asks_for_a_limit_again_before_it_seems_reached),
 	TEST(test_process_details__notices_within_a_few_looks_that_a_limit_is_lower),

@@ -167,21 +167,45 @@ static void take_fork(struct connector *self, const struct connector_message_eve
 	remember(self, found.known, boot_ns);
 }
 
-/* A thread that runs another program takes the place of its leader: the leader's end was not that
- * of the process. */
-static void undo_exit(struct connector *self, pid_t pid, uint64_t boot_ns)
+static void revive(struct connector *self, const struct event *exit, uint64_t boot_ns)
 {
-	for (size_t i = 0; i < self->lingering.len; i++) {
-		const struct event *exit = &self->lingering.at[i].exit;
-		struct known known = { .id = exit->id, .uid = exit->uid, .named_ns = boot_ns };
+	struct known known = { .id = exit->id, .uid = exit->uid, .named_ns = boot_ns };
 
-		if (exit->id.pid != pid)
+	memcpy(known.comm, exit->comm, sizeof known.comm);
+	remember(self, known, boot_ns);
+}
+
+static bool undo_lingering_exit(struct connector *self, pid_t pid, uint64_t boot_ns)
+{
+	vec_each(&self->lingering, l) {
+		if (l->exit.id.pid != pid)
 			continue;
-		memcpy(known.comm, exit->comm, sizeof known.comm);
-		self->lingering.at[i] = self->lingering.at[--self->lingering.len];
-		remember(self, known, boot_ns);
+		revive(self, &l->exit, boot_ns);
+		*l = self->lingering.at[--self->lingering.len];
+		return true;
+	}
+	return false;
+}
+
+/* Of a process that was gone before we read of its leader's end. */
+static void undo_reported_exit(struct connector *self, pid_t pid, uint64_t boot_ns,
+                               struct sample *out)
+{
+	vec_each(&out->events, e) {
+		if (e->kind != EVENT_EXIT || e->id.pid != pid)
+			continue;
+		revive(self, e, boot_ns);
+		memmove(e, e + 1, (size_t)(out->events.at + --out->events.len - e) * sizeof *e);
 		return;
 	}
+}
+
+/* A thread that runs another program takes the place of its leader: the leader's end was not that
+ * of the process. */
+static void undo_exit(struct connector *self, pid_t pid, uint64_t boot_ns, struct sample *out)
+{
+	if (!undo_lingering_exit(self, pid, boot_ns) && !process_names_find(&self->names, pid))
+		undo_reported_exit(self, pid, boot_ns, out);
 }
 
 /* Of a process that is gone, or hangs. Its name is that of the program only if it was read after the
@@ -208,7 +232,7 @@ static void take_exec(struct connector *self, const struct connector_message_eve
 	struct event *e;
 	bool is_there = look_up(self, ev->tgid, boot_ns, &found);
 
-	undo_exit(self, ev->tgid, boot_ns);
+	undo_exit(self, ev->tgid, boot_ns, out);
 	if (!is_there)
 		found.known = recall_program(self, ev->tgid, boot_ns, out);
 	e = sample_add_event(out, EVENT_EXEC);
@@ -418,7 +442,7 @@ static int connector_read(void *self_, struct sample *out, struct err *err)
 	struct connector *self = self_;
 	uint64_t now_boot_ns = clock_boot_ns(), boot_less_mono_ns = now_boot_ns - clock_mono_ns();
 	unsigned taken = 0;
-	int n;
+	int n, rounds = 2; /* the second one for what was sent until we found processes to have ended */
 
 	do {
 		n = connector_receiver_take(self->receiver, self->events, BATCH, err);
@@ -427,7 +451,8 @@ static int connector_read(void *self_, struct sample *out, struct err *err)
 		self->event_count = (size_t)n;
 		take_batch(self, boot_less_mono_ns, out);
 		taken += (unsigned)n;
-	} while (n == BATCH && taken < EVENTS_PER_READ);
+		rounds -= n < BATCH;
+	} while (n > 0 && rounds > 0 && taken < EVENTS_PER_READ);
 	settle_lingering(self, now_boot_ns, out);
 	report_loss(self, now_boot_ns, out);
 	if (out->procs.len)

@@ -376,7 +376,8 @@ static bool find_entries(struct detail *self, const struct sample *out)
 	vec_each(&out->procs, p) {
 		struct entry *e = process_slots_see(&self->known, p->id);
 
-		if (e && p->exec_id && e->exec_id != p->exec_id)
+		/* In the middle of an exec it is not known, and the memory is new already. */
+		if (e && e->exec_id != p->exec_id)
 			*e = (struct entry){ .exec_id = p->exec_id };
 		if (e && !e->met_tick)
 			e->met_tick = self->tick;
