@@ -15,9 +15,10 @@ static void fill_in_totals(const struct jobhost *h, struct event *e)
 {
 	const struct rusage *u = &h->end.usage;
 	uint64_t peak_bytes = (uint64_t)u->ru_maxrss * 1024;
+	uint64_t cpu_ns = clock_timeval_ns(u->ru_utime) + clock_timeval_ns(u->ru_stime);
 
-	readings_set(&e->final, PROC_CPU_TIME,
-	             clock_timeval_ns(u->ru_utime) + clock_timeval_ns(u->ru_stime));
+	if (cpu_ns) /* 0: too short for this kernel to count */
+		readings_set(&e->final, PROC_CPU_TIME, cpu_ns);
 	readings_set(&e->final, PROC_MINOR_FAULTS, (uint64_t)u->ru_minflt);
 	readings_set(&e->final, PROC_MAJOR_FAULTS, (uint64_t)u->ru_majflt);
 	if (!readings_has(&e->final, PROC_PEAK_RSS)) {

@@ -181,6 +181,8 @@ int history_job_processes(struct history *r, struct job_key key, size_t limit, r
 
 		record_columns_read(stmt, 0, &process_columns, &p);
 		set_exact(&p.cpu_time_ns, final, FINAL_CPU);
+		if (!p.cpu_time_ns.value) /* none runs for nothing: it was less than /proc counts */
+			p.cpu_time_ns = (struct figure){ 0 };
 		set_exact(&p.peak_rss_bytes, final, FINAL_PEAK);
 		if (final & FINAL_BOUND)
 			p.peak_rss_bytes.quality = QUALITY_AT_MOST;

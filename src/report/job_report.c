@@ -272,15 +272,18 @@ static void keep_left(struct report *r, const struct process_record *p)
 	r->unended++;
 }
 
-/* A row counts a whole life: of the first process of a job that others started, which is older than the job, that is an
- * upper bound of what it did in it. */
+#define CLOCK_NS (20 * NS_PER_MS) /* of /proc, by which a start may be known, with its rounding */
+
+/* A row counts a whole life: of a process that is older than a job that others started that is an upper bound of what it
+ * did in it. */
 static struct process_record within_job(const struct job *job, const struct process_record *p)
 {
 	struct process_record in = *p;
 	struct figure *const figures[] = { &in.cpu_time_ns, &in.peak_rss_bytes, &in.read_bytes,
 		                           &in.written_bytes };
 
-	if (job->root.pid && proc_id_eq(p->id, job->root))
+	if ((job->root.pid && proc_id_eq(p->id, job->root)) ||
+	    (p->started_ns && p->started_ns + CLOCK_NS < job->started_ns))
 		for (size_t i = 0; i < ARRAY_LEN(figures); i++)
 			if (figure_is_known(*figures[i]))
 				figures[i]->quality = QUALITY_AT_MOST;

@@ -9,6 +9,8 @@
 	"timestamp,elapsed,used_mb,charged_mb,rss_mb,cpu_percent,cpu_seconds,processes,"   \
 	"read_bytes,written_bytes,gpu_memory_mb,gpu_sm_pct,gpu_energy_wh\n"
 
+#define SHORT_NS (50 * NS_PER_MS) /* the shortest interval; counters of /proc have steps of 10 ms */
+
 int runfolder_create_job(struct runfolder *f, struct err *err)
 {
 	int r = line_file_create(f->dir_fd, "job_metrics.csv", &f->job_file, err);
@@ -89,6 +91,21 @@ static struct figure larger(struct figure a, struct figure b)
 	return a.value > b.value ? a : b;
 }
 
+/* Counters may lag, so more may be left than is possible since the last row, which is not changed any more: no task runs
+ * on two CPUs, and a few milliseconds are no peak. */
+static double possible_ratio(const struct runfolder *f, double ratio, uint64_t row_ns)
+{
+	double before = f->job_rows ? f->row_sum.cpu_ratio : (double)NAN, most = INFINITY;
+
+	if (f->job.allowed.cpus)
+		most = (double)f->job.allowed.cpus;
+	if (f->job.most_tasks)
+		most = fmin(most, (double)f->job.most_tasks);
+	if (isnan(before))
+		return fmin(ratio, most);
+	return fmin(ratio, row_ns < SHORT_NS ? before : fmax(most, before));
+}
+
 /* What was used since the last tick, from the totals. */
 int runfolder_end_job(struct runfolder *f, struct err *err)
 {
@@ -97,12 +114,16 @@ int runfolder_end_job(struct runfolder *f, struct err *err)
 		               .cpu_ratio = NAN,
 		               .read = larger(figures[JOB_FIGURE_READ], f->row_sum.read),
 		               .written = larger(figures[JOB_FIGURE_WRITTEN], f->row_sum.written) };
-	uint64_t before_ns = f->row_sum.cpu_ns.value, took_ns = f->job.took_ns;
+	uint64_t before_ns = f->row_sum.cpu_ns.value, took_ns = f->job.took_ns, row_ns;
 
 	if (!f->has_job || f->job.status == JOB_RUNNING || took_ns <= f->row_elapsed_ns)
 		return 0;
+	row_ns = took_ns - f->row_elapsed_ns;
 	if (figure_is_known(sum.cpu_ns) && (!f->job_rows || figure_is_known(f->row_sum.cpu_ns)))
-		sum.cpu_ratio = (double)(sum.cpu_ns.value - MIN(before_ns, sum.cpu_ns.value)) /
-		                (double)(took_ns - f->row_elapsed_ns);
+		sum.cpu_ratio = possible_ratio(
+			f,
+			(double)(sum.cpu_ns.value - MIN(before_ns, sum.cpu_ns.value)) /
+				(double)row_ns,
+			row_ns);
 	return put_row(f, f->job.ended_ns, took_ns, &sum, false, err);
 }

@@ -117,7 +117,7 @@ static int put(struct store *st, const struct snapshot *snap, struct err *err)
 /* ---- at the end of a job --------------------------------------------------------------------- */
 
 #define LATEST_MAX 64
-#define SHORT_US 20000 /* counters of /proc have steps of half as much */
+#define SHORT_US 50000 /* the shortest interval; counters of /proc have steps of 10 ms */
 
 /* A sample, or the begin or the end of the job. */
 struct cpu_point {

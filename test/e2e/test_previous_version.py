@@ -197,12 +197,20 @@ def without_given_up(value):
 	return [without_given_up(member) for member in value] if isinstance(value, list) else value
 
 
+def without_zero_cpu(record):
+	"""A process that used no CPU time was not sampled while it did: later versions say that it is missing."""
+	if "cpu_seconds" not in record or "pid" not in record or float(record["cpu_seconds"] or 0) > 0:
+		return record
+	rest = {key: value for key, value in record.items() if key not in ("cpu_seconds", "cpu_quality")}
+	return {**rest, "quality": {key: value for key, value in record["quality"].items() if key != "cpu_seconds"}} if "quality" in rest else rest
+
+
 def exports(shared, program, job_id):
 	lines = shared(program, "export", job_id, "--format", "jsonl").stdout.splitlines()
 	tables = {what: shared(program, "export", job_id, "--format", "csv", "--what", what).stdout for what in ("processes", "samples", "events")}
 	records = [json.loads(line) for line in lines]
-	return {"jsonl": [record for record in records if record["type"] not in ("process_sample", "gpu_sample")],
-		**{what: list(csv.DictReader(io.StringIO(text))) for what, text in tables.items()}}
+	return {"jsonl": [without_zero_cpu(record) for record in records if record["type"] not in ("process_sample", "gpu_sample")],
+		**{what: [without_zero_cpu(row) for row in csv.DictReader(io.StringIO(text))] for what, text in tables.items()}}
 
 
 def without_news(now, before):

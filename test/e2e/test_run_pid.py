@@ -77,7 +77,11 @@ def test_what_its_descendants_held_before_is_not_its_largest_process(proctor, ch
 	gate.open()
 	_, err = watcher.communicate(timeout=60)
 	shell.wait(60)
-	assert job_of(proctor)["figures"]["peak_rss_mb"] < 150
+	figures = job_of(proctor)["figures"]
+	assert figures["peak_rss_mb"] < 150 and figures["peak_used_mb"] < 60
+	rows = json.loads(proctor("report", "w", "--json").stdout)["costly_processes"]
+	# Of their whole lives; the shell has used less than a clock tick.
+	assert {row["quality"]["cpu_seconds"] for row in rows} <= {"at_most", "sampled", "missing"}, rows
 	assert "2 watched" in err and "2 watched" in proctor("report", "w").stdout and "started" not in err, err
 
 

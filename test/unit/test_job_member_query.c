@@ -526,8 +526,9 @@ static void test_job_sums__of_a_job_that_ended_add_up_to_its_total(void **state)
 	world_rmdir(dir);
 }
 
-/* A job of two CPUs that ends 2 ms after its third sample; `most` and `last` are of its shares. */
-static void end_shortly(uint64_t most_tasks, uint64_t cpu_ms, double *most, double *last)
+/* A job of two CPUs that ends a few ms after its third sample; `most` and `last` are of its shares. */
+static void end_shortly(uint64_t most_tasks, uint64_t cpu_ms, uint64_t after_ms, double *most,
+                        double *last)
 {
 	char *dir = world_dir();
 	struct sums sums;
@@ -546,7 +547,7 @@ static void end_shortly(uint64_t most_tasks, uint64_t cpu_ms, double *most, doub
 	job = &w.jobs.at[0];
 	job->figures[JOB_FIGURE_CPU] = (struct figure){ cpu_ms * NS_PER_MS, QUALITY_AT_LEAST };
 	set_end(job, JOB_COMPLETED);
-	job->ended_ns = w.wall_ns + 2 * NS_PER_MS;
+	job->ended_ns = w.wall_ns + after_ms * NS_PER_MS;
 	put_sum(&w, st, (struct job_sum){ 0 });
 	assert_int_equal(read_sums(dir, "s", 9, &sums), 4);
 	*most = 0;
@@ -565,7 +566,7 @@ static void test_job_sums__of_one_thread_are_within_one_core(void **state)
 	double most, last;
 
 	(void)state;
-	end_shortly(1, 2500, &most, &last); /* 20 ms in the last 2 ms */
+	end_shortly(1, 2500, 2, &most, &last); /* 20 ms in the last 2 ms */
 	assert_true(most <= 1.001 && last > 0.99);
 }
 
@@ -574,8 +575,10 @@ static void test_job_sums__have_no_peak_in_the_last_milliseconds(void **state)
 	double most, last;
 
 	(void)state;
-	end_shortly(8, 2484, &most, &last); /* 4 ms in the last 2 ms: possible on two CPUs */
+	end_shortly(8, 2484, 2, &most, &last); /* 4 ms in the last 2 ms: possible on two CPUs */
 	assert_true(fabs(most - 0.994 / 1.002) < 0.001 && fabs(last - most) < 0.001);
+	end_shortly(8, 2520, 30, &most, &last); /* 40 ms in the last 30 ms */
+	assert_true(most <= 1.001 && fabs(last - most) < 0.001);
 }
 
 static int add_share(void *self, const struct process_record *p)

@@ -56,11 +56,11 @@ static void take_exit(struct stage *s, uint32_t pid, uint32_t status)
 	lifecycle_reader_take(&s->book, &r, sizeof r, &s->out);
 }
 
-static void take_free(struct stage *s, uint32_t tgid)
+static void take_free_of(struct stage *s, uint32_t tgid, uint64_t cpu_ns)
 {
 	struct life_free r = {
 		.head = head(LIFE_FREE, tgid),
-		.cpu_ns = 20500000,
+		.cpu_ns = cpu_ns,
 		.read_bytes = 4096,
 		.write_bytes = 8192,
 		.minor_faults = 19,
@@ -71,6 +71,11 @@ static void take_free(struct stage *s, uint32_t tgid)
 
 	r.head.pid = 0;
 	lifecycle_reader_take(&s->book, &r, sizeof r, &s->out);
+}
+
+static void take_free(struct stage *s, uint32_t tgid)
+{
+	take_free_of(s, tgid, 20500000);
 }
 
 static void test_lifecycle_reader__a_fork_is_a_spawn_with_its_parent(void **state)
@@ -147,6 +152,17 @@ static void test_lifecycle_reader__an_exit_waits_for_its_totals(void **state)
 	assert_int_equal(e->final.value[PROC_WRITE_BYTES], 8192);
 	assert_true(readings_has(&e->final, PROC_MAJOR_FAULTS));
 	assert_int_equal(s->book.held.len, 0);
+}
+
+static void test_lifecycle_reader__no_process_ends_with_a_cpu_time_of_0(void **state)
+{
+	struct stage *s = *state;
+
+	take_exit(s, 12, 0);
+	take_free_of(s, 12, 0);
+	assert_int_equal(s->out.events.len, 1);
+	assert_false(readings_has(&s->out.events.at[0].final, PROC_CPU_TIME));
+	assert_true(readings_has(&s->out.events.at[0].final, PROC_MINOR_FAULTS));
 }
 
 static void test_lifecycle_reader__a_zombie_is_told_without_totals_which_follow(void **state)
@@ -359,6 +375,7 @@ RUN_TESTS(STAGED(test_lifecycle_reader__a_fork_is_a_spawn_with_its_parent),
           STAGED(test_lifecycle_reader__an_exec_carries_the_command_line),
           STAGED(test_lifecycle_reader__never_reads_arguments_past_the_record),
           STAGED(test_lifecycle_reader__an_exit_waits_for_its_totals),
+          STAGED(test_lifecycle_reader__no_process_ends_with_a_cpu_time_of_0),
           STAGED(test_lifecycle_reader__a_zombie_is_told_without_totals_which_follow),
           STAGED(test_lifecycle_reader__an_end_reported_by_two_threads_is_told_once),
           STAGED(test_lifecycle_reader__keeps_many_held_exits_apart),

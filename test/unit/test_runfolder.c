@@ -321,6 +321,43 @@ static void test_folder_put__writes_a_line_of_the_job_at_each_tick_and_one_at_it
 	scene_end(&s);
 }
 
+/* The last row of a job on two CPUs: so long, with so much CPU time. */
+static void assert_last_share(uint64_t row_ms, uint64_t cpu_ms, uint64_t tasks, const char *expected)
+{
+	struct scene s = scene_begin(0);
+	struct err err = { 0 };
+	cleanup(freep) char *text = NULL;
+	struct job job;
+
+	scene_tick(&s, 0, 0, 0);
+	scene_sum(&s, 0, 0, NAN);
+	scene_put(&s);
+	scene_tick(&s, 500, 50, 50);
+	scene_sum(&s, 0, 450, 0.9);
+	scene_put(&s);
+	job = *scene_job(&s);
+	job.status = JOB_COMPLETED;
+	job.took_ns = (500 + row_ms) * NS_PER_MS;
+	job.ended_ns = WALL0_NS + job.took_ns;
+	job.allowed.cpus = 2;
+	job.most_tasks = tasks;
+	job.figures[JOB_FIGURE_CPU] = (struct figure){ (450 + cpu_ms) * NS_PER_MS, QUALITY_AT_LEAST };
+	assert_int_equal(runfolder_end(s.folder, &job, NULL, &err), 0);
+	text = scene_load(&s, "job_metrics.csv");
+	if (!strstr(text, expected))
+		fail_msg("no '%s' in %s", expected, text);
+	scene_end(&s);
+}
+
+static void test_folder_end__writes_no_share_that_is_not_possible(void **state)
+{
+	(void)state;
+	assert_last_share(100, 150, 8, ",150.0,0.600,");
+	assert_last_share(100, 300, 8, ",200.0,0.750,");
+	assert_last_share(100, 150, 1, ",100.0,0.600,");
+	assert_last_share(30, 40, 8, ",90.0,0.490,");
+}
+
 static void test_folder_put__logs_what_was_said_and_what_befell_the_job(void **state)
 {
 	struct scene s = scene_begin(0);
@@ -725,6 +762,7 @@ RUN_TESTS(TEST(test_folder_put__logs_sheets_and_marks_in_the_order_of_time),
           TEST(test_folder_put__leaves_out_what_the_counters_cannot_tell),
           TEST(test_folder_put__rewrites_the_summary),
           TEST(test_folder_put__writes_a_line_of_the_job_at_each_tick_and_one_at_its_end),
+          TEST(test_folder_end__writes_no_share_that_is_not_possible),
           TEST(test_folder_put__logs_what_was_said_and_what_befell_the_job),
           TEST(test_folder_put__writes_gpu_files_when_there_is_one),
           TEST(test_folder_end__leaves_files_that_give_the_same_summary),

@@ -183,7 +183,8 @@ static void take_exit(struct lifecycle_reader *reader, const struct life_exit *r
 /* All but the peak: the end reported that, while its memory was there. */
 static void set_totals(const struct life_free *r, struct proc_readings *final)
 {
-	readings_set(final, PROC_CPU_TIME, r->cpu_ns);
+	if (r->cpu_ns) /* no process ends without having run: 0 was not counted */
+		readings_set(final, PROC_CPU_TIME, r->cpu_ns);
 	readings_set(final, PROC_MINOR_FAULTS, r->minor_faults);
 	readings_set(final, PROC_MAJOR_FAULTS, r->major_faults);
 	if (r->has_io) {
