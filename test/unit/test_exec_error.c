@@ -52,6 +52,18 @@ static void test_exec_error__says_not_found_as_shells_do(void **state)
 	check_words("", ENOENT, "'': command not found");
 }
 
+static void test_exec_error__is_not_found_where_only_a_directory_cannot_be_searched(void **state)
+{
+	(void)state;
+	put_script("#!/bin/sh\n", 0644);
+	setenv("PATH", "/nonexistent", 1);
+	assert_int_equal(exec_error_code("train.sh", EACCES), ENOENT);
+	assert_int_equal(exec_error_code("./train.sh", EACCES), EACCES);
+	setenv("PATH", "/nonexistent::/usr/bin", 1);
+	assert_int_equal(exec_error_code("train.sh", EACCES), EACCES);
+	assert_int_equal(exec_error_code("train.sh", ELOOP), ELOOP);
+}
+
 static void test_exec_error__points_to_the_file_that_lies_here(void **state)
 {
 	(void)state;
@@ -90,6 +102,7 @@ static void test_exec_error__tells_why_it_is_denied(void **state)
 #define FILE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 RUN_TESTS(FILE_TEST(test_exec_error__says_not_found_as_shells_do),
+          FILE_TEST(test_exec_error__is_not_found_where_only_a_directory_cannot_be_searched),
           FILE_TEST(test_exec_error__points_to_the_file_that_lies_here),
           FILE_TEST(test_exec_error__names_the_interpreter_that_is_missing),
           FILE_TEST(test_exec_error__tells_why_it_is_denied))

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -94,6 +95,30 @@ void exec_error_describe(const char *name, int code, struct err *ret)
 		describe_denied(name, ret);
 	else
 		(void)err_set(ret, code, "%.150s: %s", name, strerror(code));
+}
+
+/* Whether a directory of PATH that may be searched has a file of that name. */
+static bool is_in_path(const char *name)
+{
+	const char *at = getenv("PATH");
+	char file[PATH_MAX];
+
+	while (at && *at) {
+		size_t len = strcspn(at, ":");
+
+		if (len + strlen(name) + 2 < sizeof file) {
+			snprintf(file, sizeof file, "%.*s/%s", len ? (int)len : 1, len ? at : ".", name);
+			if (is_file(file))
+				return true;
+		}
+		at += len + (at[len] == ':');
+	}
+	return false;
+}
+
+int exec_error_code(const char *name, int code)
+{
+	return code == EACCES && !strchr(name, '/') && !is_in_path(name) ? ENOENT : code;
 }
 
 enum exec_error_status exec_error_status(int code)

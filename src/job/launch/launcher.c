@@ -208,11 +208,11 @@ static bool is_pending(int signo)
 }
 
 /* We were continued, by another process or by our waker; in the latter case the command runs. */
-static void pass_on_cont(struct launcher *l)
+static void pass_on_cont(struct launcher *l, pid_t waker)
 {
 	siginfo_t info;
 
-	if (!take_pending(SIGCONT, &info) || info.si_pid == l->waker.pid)
+	if (!take_pending(SIGCONT, &info) || info.si_pid == waker)
 		return;
 	if (!has_it_already(l, SIGCONT))
 		signal_command(l, SIGCONT);
@@ -223,9 +223,10 @@ static void pass_on_cont(struct launcher *l)
 static void stop_too(struct launcher *l, int signo)
 {
 	sigset_t one;
+	pid_t waker;
 
 	if (is_pending(SIGCONT)) {
-		pass_on_cont(l);
+		pass_on_cont(l, 0);
 		return;
 	}
 	(void)take_pending(signo, NULL); /* sent to the group: this stop handles it */
@@ -239,8 +240,10 @@ static void stop_too(struct launcher *l, int signo)
 	raise(signo);
 	pthread_sigmask(SIG_UNBLOCK, &one, NULL); /* we are stopped here */
 	pthread_sigmask(SIG_BLOCK, &one, NULL);
-	pass_on_cont(l);
+	/* Before the command goes on: a SIGCONT of the waker's that stays pending would hide the next stop. */
+	waker = l->waker.pid;
 	launch_helper_stop(&l->waker);
+	pass_on_cont(l, waker);
 }
 
 /* ---- children -------------------------------------------------------------------------------- */
@@ -407,13 +410,20 @@ static void restore_signals(const struct launch_inherited *i)
 	pthread_sigmask(SIG_SETMASK, &i->mask, NULL);
 }
 
+static int set_exec_error(struct err *err, const char *name, int error)
+{
+	int code = exec_error_code(name, error);
+
+	return err_set(err, code, "%.200s: %s", name, strerror(code));
+}
+
 int launch_unwatched(const struct launch_inherited *i, char *const *argv, struct err *err)
 {
 	signal(SIGCHLD, SIG_IGN); /* pending ones are about our own helpers */
 	(void)prctl(PR_SET_CHILD_SUBREAPER, i->subreaper);
 	restore_signals(i);
 	execvp(argv[0], argv);
-	return err_set(err, errno, "%.200s: %s", argv[0], strerror(errno));
+	return set_exec_error(err, argv[0], errno);
 }
 
 int launcher_new(struct loop *loop, const struct launch_inherited *inherited, struct launcher **ret,
@@ -467,7 +477,7 @@ static _Noreturn void become_command(const struct launcher *l)
 		if (l->options.capture)
 			capture_attach(l->options.capture);
 		execvp(l->options.argv[0], l->options.argv);
-		(void)err_set(&err, errno, "%.200s: %s", l->options.argv[0], strerror(errno));
+		(void)set_exec_error(&err, l->options.argv[0], errno);
 	} else {
 		err.code = ECANCELED;
 	}
