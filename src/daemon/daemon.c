@@ -147,16 +147,18 @@ static int check_runs_once(const struct daemon *d, const struct job *job, struct
 }
 
 /* One in a container has stored its pid as it is there. */
-static bool has_row(const struct daemon *d, struct history *reader, pid_t pid, const char *boot_id)
+static bool has_row(const struct daemon *d, struct history *reader, pid_t pid, const char *boot_id,
+                    const struct job *job)
 {
 	pid_t inner = d->engine ? pid_namespace_inner(engine_jobs(d->engine)->reader, pid) : 0;
+	struct job_key key = job_key_of(job);
 
-	return history_has_recorder(reader, pid, boot_id) ||
-	       (inner && inner != pid && history_has_recorder(reader, inner, boot_id));
+	return history_has_recorder(reader, pid, boot_id, key) ||
+	       (inner && inner != pid && history_has_recorder(reader, inner, boot_id, key));
 }
 
-/* A short job may have ended there, and its recorder too, before we read of it. It began after it was announced;
- * times are rounded. */
+/* A short job may have ended there, and its recorder too, before we read of it: its pid in a container is no longer
+ * known. It began after it was announced; times are rounded. */
 static bool has_job(struct history *reader, const struct job *job)
 {
 	struct job found;
@@ -167,7 +169,8 @@ static bool has_job(struct history *reader, const struct job *job)
 }
 
 /* Whoever owns the store could write anything into it; nobody else is believed. */
-static bool shares_store(void *self, const struct serve_recorder *recorder, const struct job *gone)
+static bool shares_store(void *self, const struct serve_recorder *recorder, const struct job *job,
+                         bool is_gone)
 {
 	const struct daemon *d = self;
 	const char *path = d->options->engine.recorder.store.path;
@@ -180,7 +183,8 @@ static bool shares_store(void *self, const struct serve_recorder *recorder, cons
 	return recorder->pid && stat(path, &st) == 0 && st.st_uid == recorder->uid &&
 	       st.st_dev == recorder->device && st.st_ino == recorder->inode &&
 	       kernel_file_boot_id(root_fd, boot_id) && history_open(path, &reader, &err) == 0 &&
-	       (has_row(d, reader, recorder->pid, boot_id) || (gone && has_job(reader, gone)));
+	       (has_row(d, reader, recorder->pid, boot_id, job) ||
+	        (is_gone && has_job(reader, job)));
 }
 
 /* 1: it is not on disk. */

@@ -486,7 +486,7 @@ uint64_t history_last_end_ns(struct history *r, const char *kind, unsigned befor
 	return db_step(stmt, &err) > 0 ? db_time_ns(sqlite3_column_double(stmt, 0)) : 0;
 }
 
-bool history_has_recorder(struct history *r, pid_t pid, const char *boot_id)
+bool history_has_recorder(struct history *r, pid_t pid, const char *boot_id, struct job_key job)
 {
 	cleanup(history_endp) struct history *scope = NULL;
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
@@ -494,7 +494,11 @@ bool history_has_recorder(struct history *r, pid_t pid, const char *boot_id)
 
 	return history_begin(r, &scope, &err) == 0 &&
 	       db_query(r->db,
-	                "SELECT 1 FROM recorder WHERE ended IS NULL AND pid = ?1 AND boot_id = ?2",
-	                BINDS(bind_int(pid), bind_str(boot_id)), &stmt, &err) == 0 &&
+	                "SELECT 1 FROM recorder WHERE ended IS NULL AND pid = ?1 AND boot_id = ?2"
+	                " UNION ALL SELECT 1 FROM job j JOIN recorder c ON c.id = j.recorder"
+	                " WHERE j.uid = ?3 AND j.job_id = ?4 AND c.pid = ?1 AND c.boot_id = ?2",
+	                BINDS(bind_int(pid), bind_str(boot_id), bind_int(job.uid),
+	                      bind_str(job.id)),
+	                &stmt, &err) == 0 &&
 	       db_step(stmt, &err) > 0;
 }

@@ -117,5 +117,5 @@ int history_job_last_calls(struct history *r, struct job_key key, size_t limit,
 /* When the last recorder of that kind ended, or the one so many before it; when it began, if its end is not known
  * yet; 0: there is none. */
 uint64_t history_last_end_ns(struct history *r, const char *kind, unsigned before);
-/* Whether a recorder with that pid has its row here, and has not ended. */
-bool history_has_recorder(struct history *r, pid_t pid, const char *boot_id);
+/* Whether a recorder with that pid has its row here, and either has not ended or wrote that job. */
+bool history_has_recorder(struct history *r, pid_t pid, const char *boot_id, struct job_key job);

@@ -299,8 +299,7 @@ static int judge_recorder(struct methods *m, const struct rpc_server_peer *peer,
 	    rpc_params_u64(params, "store_inode", 1, INT64_MAX, &recorder.inode, err) < 0)
 		return -err->code;
 	job->is_foreign = job->has_recorder &&
-	                  m->host.daemon->shares_store(m->host.daemon_self, &recorder,
-	                                               pid ? NULL : job);
+	                  m->host.daemon->shares_store(m->host.daemon_self, &recorder, job, !pid);
 	return 0;
 }
 

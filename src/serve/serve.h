@@ -39,10 +39,10 @@ struct serve_recorder {
 /* What only a daemon can do. */
 struct serve_daemon {
 	void (*status)(void *self, struct serve_status *ret);
-	/* Whether it owns our store and has committed its row there, or the job whose process is gone
-	 * (NULL: it is not). */
+	/* Whether it owns our store and has committed its row or the job there. `is_gone`: no process
+	 * of the job is left. */
 	bool (*shares_store)(void *self, const struct serve_recorder *recorder,
-	                     const struct job *gone);
+	                     const struct job *job, bool is_gone);
 	/* As registry_start(), but an id that is already recorded is changed, and the handle is
 	 * filled in. start_job() and end_job() return 1 if that is not on the disk. */
 	int (*start_job)(void *self, struct job *job, pid_t pid, struct err *err);

@@ -226,20 +226,26 @@ static const char *const remove_job[] = {
 	NULL,
 };
 
+/* What the living processes of its jobs used since their rows were written. */
+#define LATER(column) SCHEMA_LATER("process." column, "v." column)
+/* clang-format off */
+static const char end_recorder[] =
+	"UPDATE process SET max_cpu = " LATER("max_cpu") ", max_rss_kib = " LATER("max_rss_kib") ","
+	" cpu_time_us = " LATER("cpu_time_us") ","
+	/* The mark may have been read before the memory grew. */
+	" peak_rss_kib = coalesce(max(" LATER("peak_rss_kib") ", v.max_rss_kib), " LATER("peak_rss_kib") "),"
+	" read_bytes = " LATER("read_bytes") ", write_bytes = " LATER("write_bytes")
+	" FROM (" SCHEMA_LATEST("j.recorder = ?1 AND j.status = 0") ") v"
+	" WHERE process.pid = v.pid AND process.start_ticks = v.start_ticks AND process.recorder = ?1";
+/* clang-format on */
+
 /* Its rows are put by live_processes.c and downsampled by downsample.c. */
 const struct store_table sample_table = {
 	.name = "sample",
 	.migrations = migrations,
 	.metrics = metrics,
 	.statements = statements,
-	.end_recorder = "UPDATE process SET max_cpu = " SCHEMA_LATER("process.max_cpu", "v.max_cpu") ", max_rss_kib = " SCHEMA_LATER("process.max_rss_kib", "v.max_rss_kib") ", cpu_time_us = " SCHEMA_LATER(
-		"process.cpu_time_us",
-		"v.cpu_time_us") ", peak_rss_kib = " SCHEMA_LATER("process.peak_rss_kib",
-	                                                          "v.peak_rss_kib") ", read_bytes = " SCHEMA_LATER("process.read_bytes",
-	                                                                                                           "v.read_bytes") ", write_bytes = " SCHEMA_LATER("process.write_bytes",
-	                                                                                                                                                           "v.write_bytes") " FROM (" SCHEMA_LATEST("j.recorder = ?1 AND j.status = 0") ") v"
-																														" WHERE process.pid = v.pid AND process.start_ticks = v.start_ticks"
-																														" AND process.recorder = ?1",
+	.end_recorder = end_recorder,
 	.views = views,
 	.stats = stats,
 	.remove_job = remove_job,

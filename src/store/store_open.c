@@ -204,7 +204,8 @@ static int connect_once(struct store *st, struct err *err)
 	r = db_lock_open(&st->write, path, err);
 	if (r < 0)
 		return r;
-	r = db_lock_take(&st->write, DB_LOCK_WRITING, OPEN_PATIENCE_NS);
+	/* A job whose store cannot be opened has no record at all: as patient as for the end of a job. */
+	r = db_lock_take(&st->write, DB_LOCK_WRITING, TRANSACTION_END_NS);
 	if (r < 0) {
 		db_lock_close(&st->write);
 		return err_set(err, -r, "lock '%s': %s", path,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`proctor run` beside a daemon: the job is shown and told there, stored once, and never harmed."""
+import contextlib
 import json
 import os
 import resource
@@ -448,25 +449,50 @@ def test_a_job_that_is_over_before_the_daemon_reads_of_it_is_known_there(daemon,
 	assert row["status"] == "failed" and 0 < row["took"] < 30 and [row[name] for name in FIGURES] == [None] * len(FIGURES)
 
 
-@pytest.mark.parametrize("boxed", [False, True], ids=["on the host", "in a container"])
-def test_a_job_of_the_daemons_own_store_is_stored_once_however_short(cold, boxed):
-	"""Its recorder has ended, too, when the daemon reads of it."""
+@pytest.fixture
+def deaf(cold):
+	"""A daemon that reads nothing of what happens within `with deaf.stopped()`."""
+	@contextlib.contextmanager
+	def stopped():
+		with store_locked(cold.proctor.state_dir):  # it is not stopped in the midst of writing
+			cold.process.send_signal(signal.SIGSTOP)
+			wait_for(lambda: state_of(cold.process.pid) == "T")
+		try:
+			yield
+		finally:
+			cold.process.send_signal(signal.SIGCONT)
+
 	cold.config.write_text("[profiler]\ninterval_seconds = 30\n", encoding="utf-8")
 	cold.start()
 	wait_for(lambda: cold.result("daemon.status")["store"]["snapshots"])
+	cold.stopped = stopped
+	return cold
+
+
+@pytest.mark.parametrize("boxed", [False, True], ids=["on the host", "in a container"])
+def test_a_job_of_the_daemons_own_store_is_stored_once_however_short(deaf, boxed):
+	"""Its recorder has ended, too, when the daemon reads of it."""
 	before = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"] if boxed else []
-	with store_locked(cold.proctor.state_dir):  # it is not stopped in the midst of writing
-		cold.process.send_signal(signal.SIGSTOP)
-		wait_for(lambda: state_of(cold.process.pid) == "T")
-	try:
-		subprocess.run([*before, cold.proctor.binary, "run", "--job-id", "brief", "--", "true"], env={**cold.proctor.env, **SANITIZERS}, check=True,
+	with deaf.stopped():
+		subprocess.run([*before, deaf.proctor.binary, "run", "--job-id", "brief", "--", "true"], env={**deaf.proctor.env, **SANITIZERS}, check=True,
 			       stdin=subprocess.DEVNULL, timeout=60)
-	finally:
-		cold.process.send_signal(signal.SIGCONT)
-	wait_for(lambda: any(job["status"] == "completed" for job in cold.result("job.list")["jobs"]))
-	assert [job["job_id"] for job in cold.result("job.list")["jobs"]] == ["brief"]
-	cold.stop()
-	assert sql(cold, "SELECT job_id FROM jobs") == [{"job_id": "brief"}]
+	wait_for(lambda: any(job["status"] == "completed" for job in deaf.result("job.list")["jobs"]))
+	assert [job["job_id"] for job in deaf.result("job.list")["jobs"]] == ["brief"]
+	deaf.stop()
+	assert sql(deaf, "SELECT job_id FROM jobs") == [{"job_id": "brief"}]
+
+
+def test_a_job_whose_recorder_is_about_to_end_is_stored_once(deaf, children):
+	"""The end of the recording is stored, and both the recorder and the process it watched still exist, when the daemon reads of it."""
+	worker = children.spawn(["sleep", "75.5"])
+	with deaf.stopped():
+		run = children.spawn([deaf.proctor.binary, "run", "--job-id", "ending", "--pid", str(worker.pid)], env={**deaf.proctor.env, **SANITIZERS})
+		wait_for(lambda: sql(deaf, "SELECT 1 FROM jobs WHERE job_id = 'ending'"))
+		run.send_signal(signal.SIGINT)
+		wait_for(lambda: state_of(run.pid) == "Z")
+	wait_for(lambda: any(job["status"] != "running" for job in deaf.result("job.list")["jobs"]))
+	deaf.stop()
+	assert sql(deaf, "SELECT job_id FROM jobs") == [{"job_id": "ending"}]
 
 
 @pytest.mark.parametrize("command", ["proctor", "that runs later"])

@@ -101,6 +101,39 @@ static void test_job__comes_back_as_it_was_told(void **state)
 	world_rmdir(dir);
 }
 
+#define BOOT "6d8e1f0a-5b9c-4d27-8a43-2f1f0c9be7d1"
+
+/* A daemon asks this of a run into its own store, which may end at any moment. */
+static void test_recorder__is_known_while_it_lives_and_by_its_job_afterwards(void **state)
+{
+	const struct job_key other = { 1000, "train-8" }, foreign = { 1001, "train-7" };
+	cleanup(history_closep) struct history *reader = NULL;
+	char *dir = world_dir(), *path = xasprintf("%s/proctor.db", dir);
+	struct err err = { 0 };
+	struct world w;
+	struct store *st;
+	struct job job;
+
+	(void)state;
+	world_init(&w, 33);
+	st = world_open(&w, dir);
+	job = full_job(&w);
+	assert_int_equal(store_introduce(st, BOOT, &err), 0);
+	assert_int_equal(history_open(path, &reader, &err), 0);
+	assert_true(history_has_recorder(reader, getpid(), BOOT, job_key_of(&job)));
+	set_end(&job, JOB_COMPLETED);
+	put_job(st, &job);
+	store_close(st);
+	assert_true(history_has_recorder(reader, getpid(), BOOT, job_key_of(&job)));
+	assert_false(history_has_recorder(reader, getpid(), BOOT, other));
+	assert_false(history_has_recorder(reader, getpid(), BOOT, foreign));
+	assert_false(history_has_recorder(reader, getpid() + 1, BOOT, job_key_of(&job)));
+	assert_false(history_has_recorder(reader, getpid(), "another boot", job_key_of(&job)));
+	world_done(&w);
+	free(path);
+	world_rmdir(dir);
+}
+
 static void test_jobs_view__shows_friendly_units_and_qualities(void **state)
 {
 	char *dir = world_dir();
@@ -480,6 +513,7 @@ static void test_store_claim_job_id__gives_every_id_once(void **state)
 }
 
 RUN_TESTS(TEST(test_job__comes_back_as_it_was_told),
+          TEST(test_recorder__is_known_while_it_lives_and_by_its_job_afterwards),
           TEST(test_jobs_view__shows_friendly_units_and_qualities),
           TEST(test_job__sums_its_processes_where_the_recorder_says_nothing),
           TEST(test_reader_jobs__lists_the_newest_first_and_filters),

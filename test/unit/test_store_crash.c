@@ -186,6 +186,49 @@ static void test_store__marks_a_job_lost_whose_recorder_died(void **state)
 	world_rmdir(dir);
 }
 
+/* One process of the job, as it is read at a tick. */
+static int put_member(struct world *w, struct store *st, uint64_t rss_bytes, uint64_t mark_bytes)
+{
+	struct err err = { 0 };
+	struct proc_snap *p;
+
+	world_tick(w);
+	w->churn = 0;
+	p = &w->snap.procs.at[0];
+	p->job = 0;
+	readings_set(&p->s.r, PROC_RSS, rss_bytes);
+	readings_set(&p->s.r, PROC_PEAK_RSS, mark_bytes);
+	return store_put(st, &w->snap, &err);
+}
+
+/* The kernel's mark is read on a budget: it may be older than the largest sample. */
+static void test_store__keeps_the_largest_sample_of_a_process_whose_recorder_died(void **state)
+{
+	char *dir = world_dir();
+	struct world w;
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	if (!pid) {
+		struct store *st = child_open(dir, false);
+
+		world_init(&w, 71);
+		w.churn = 50; /* all are born at the first tick, and stay */
+		world_add_job(&w, "doomed");
+		_exit(put_member(&w, st, 5 << 20, 6 << 20) < 0 ||
+		      put_member(&w, st, 100 << 20, 6 << 20) < 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	world_init(&w, 71);
+	store_close(world_open(&w, dir));
+	assert_int_equal(ask_int(dir, "SELECT max(peak_rss_kib) FROM process"), 100 << 10);
+	assert_int_equal(ask_int(dir, "SELECT count(*) FROM process WHERE peak_rss_kib"), 1);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
 static bool fill(const char *path, size_t bytes)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -289,4 +332,5 @@ static void test_store_put__rolls_back_when_the_disk_is_full_and_recovers(void *
 RUN_TESTS(TEST(test_store__loses_nothing_when_a_writer_is_killed),
           TEST(test_store__takes_several_writers_at_once),
           TEST(test_store__marks_a_job_lost_whose_recorder_died),
+          TEST(test_store__keeps_the_largest_sample_of_a_process_whose_recorder_died),
           TEST(test_store_put__rolls_back_when_the_disk_is_full_and_recovers))
