@@ -2,6 +2,7 @@
 #include "job/jobs.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -357,6 +358,33 @@ void jobs_focus(struct jobs *jobs, struct sample *s)
 	s->tree = jobs->sources.births && !jobs->scans_for_descendants ? 0 : jobs->root.pid;
 }
 
+/* The command of a job that was registered without one: that of its first process. That one may have been so
+ * young that no tick had seen it, or had yet to execute its program. */
+static void learn_command(struct job *job, const struct sample *s)
+{
+	const struct proc_sample *p = sample_find_proc(s, job->root.pid);
+	struct text_ref command = { 0 };
+
+	vec_each(&s->events, e)
+		if (e->kind == EVENT_EXEC && proc_id_eq(e->id, job->root) && e->text.len)
+			command = e->text;
+	if (!command.len && p && proc_id_eq(p->id, job->root))
+		command = p->command;
+	if (command.len && s->text.at[command.at] != '[') /* "[name]": it has none, or is ending */
+		snprintf(job->command, sizeof job->command, "%.*s", (int)command.len,
+		         s->text.at + command.at);
+}
+
+static void learn_commands(struct jobs *jobs, const struct sample *s)
+{
+	vec_each(&jobs->roster.rows, row) {
+		struct job *job = &(*row)->job;
+
+		if (!job->command[0] && job->root.pid && job->status == JOB_RUNNING)
+			learn_command(job, s);
+	}
+}
+
 void jobs_learn(struct jobs *jobs, struct sample *s)
 {
 	bool adopts_children = jobs->roster.rows.len &&
@@ -374,6 +402,7 @@ void jobs_learn(struct jobs *jobs, struct sample *s)
 	syscall_account_take(&jobs->syscalls, &jobs->roster, &jobs->members, s);
 	flight_account_take(&jobs->flights, &jobs->roster, s);
 	members_rename(&jobs->members, s);
+	learn_commands(jobs, s);
 	vec_each(&jobs->roster.rows, row) {
 		const struct watched_job *w = (*row)->watched;
 

@@ -18,10 +18,13 @@ static struct sheet *find(const struct job_roster *jobs, const struct snapshot *
 	return sheet && sheet->status == JOB_RUNNING ? sheet : NULL;
 }
 
-static void add_process(struct sheet_tree *t, const struct proc_snap *p, uint64_t seq)
+static void add_process(struct sheet_tree *t, const struct proc_snap *p,
+                        const struct snapshot *snap)
 {
-	if (t->seq != seq)
-		*t = (struct sheet_tree){ .seq = seq, .cpu_ratio = (double)NAN };
+	if (t->seq != snap->seq)
+		*t = (struct sheet_tree){ .seq = snap->seq,
+			                  .boot_ns = snap->boot_ns,
+			                  .cpu_ratio = (double)NAN };
 	t->rss_bytes += readings_or(&p->s.r, PROC_RSS, 0);
 	if (isfinite(p->cpu_ratio))
 		t->cpu_ratio = p->cpu_ratio + (isfinite(t->cpu_ratio) ? t->cpu_ratio : 0);
@@ -35,7 +38,7 @@ void sheet_tree_take(const struct job_roster *jobs, const struct snapshot *snap)
 		struct sheet *sheet = counts ? find(jobs, snap, p->job, p->sheet) : NULL;
 
 		if (sheet)
-			add_process(&sheet->tree, p, snap->seq);
+			add_process(&sheet->tree, p, snap);
 	}
 	vec_each(&snap->anomalies, a) {
 		struct sheet *sheet = a->news == ANOMALY_ENDED ? NULL

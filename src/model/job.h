@@ -165,7 +165,8 @@ bool job_key_eq(struct job_key a, struct job_key b);
 
 /* What the processes of a sheet used together at the last tick that found any. */
 struct sheet_tree {
-	uint64_t seq; /* of that snapshot; 0: there was none */
+	uint64_t seq;     /* of that snapshot; 0: there was none */
+	uint64_t boot_ns; /* when that was */
 	uint64_t rss_bytes;
 	double cpu_ratio;   /* NAN: not known */
 	unsigned anomalies; /* bits 1 << ANOMALY_… that were active */

@@ -30,23 +30,11 @@ METHOD(method_hello)
 
 /* ---- daemon.status --------------------------------------------------------------------------- */
 
-/* Counts the jobs that the caller may see. */
-static void write_job_counts(struct json *j, const struct job_roster *t,
-                             const struct rpc_server_peer *peer)
+static void write_job_counts(struct json *j, const struct resource_context_jobs *jobs)
 {
-	uint32_t jobs = 0, sheets = 0;
-
-	vec_each(&t->rows, row) {
-		const struct job *job = &(*row)->job;
-
-		if (!methods_has_job(peer, job))
-			continue;
-		jobs += job->status == JOB_RUNNING;
-		sheets += job->running_sheets;
-	}
-	json_put_u64(j, "running_jobs", jobs);
-	json_put_u64(j, "total_jobs_active", jobs);
-	json_put_u64(j, "active_sheets", sheets);
+	json_put_u64(j, "running_jobs", jobs->running);
+	json_put_u64(j, "total_jobs_active", jobs->running);
+	json_put_u64(j, "active_sheets", jobs->active_sheets);
 }
 
 /* Those that the caller may see and that run: whose, how old, and what they used up to the last tick. */
@@ -182,6 +170,7 @@ METHOD(method_status)
 {
 	struct methods *m = self;
 	const struct job_roster *t = methods_jobs(m);
+	struct resource_context_jobs jobs = methods_count_jobs(m, peer);
 
 	(void)params, (void)err;
 	json_begin_object(result);
@@ -191,7 +180,7 @@ METHOD(method_status)
 	json_put_u64(result, "protocol", SERVE_PROTOCOL);
 	json_put_fixed(result, "uptime_seconds", (clock_mono_ns() - m->opened_mono_ns) / NS_PER_MS,
 	               3);
-	write_job_counts(result, t, peer);
+	write_job_counts(result, &jobs);
 	write_own_memory(result);
 	write_anomalies(result, methods_latest(m), peer);
 	if (m->host.daemon)

@@ -264,6 +264,7 @@ void methods_publish_job(struct methods *m, const struct job *job, pid_t pid, en
 		[JOB_FAILED] = "job.failed",
 		[JOB_LOST] = "job.lost",
 	};
+	struct resource_context_jobs jobs = methods_count_jobs(m, NULL);
 	struct json j = { .out = &m->scratch };
 
 	if (!m->bus)
@@ -274,7 +275,7 @@ void methods_publish_job(struct methods *m, const struct job *job, pid_t pid, en
 	json_key(&j, "stored");
 	stored == STORED_UNKNOWN ? json_nil(&j) : json_bool(&j, stored == STORED_YES);
 	json_key(&j, "resource_context");
-	resource_context_json(&j, methods_latest(m), NULL, pid, NULL);
+	resource_context_json(&j, methods_latest(m), NULL, pid, &jobs, NULL);
 	json_end_object(&j);
 	methods_publish(m, names[job->status], job->id, 0, job->uid, m->scratch.at);
 }

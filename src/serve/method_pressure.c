@@ -41,7 +41,9 @@ static void find_blocked(const struct methods *m, const struct rpc_server_peer *
 
 METHOD(method_context_get)
 {
+	struct methods *m = self;
 	struct blocked_call blocked = { 0 };
+	struct resource_context_jobs jobs;
 	const struct snapshot_scope *scope;
 	struct peer_scope visible;
 	uint64_t pid = 0;
@@ -50,10 +52,11 @@ METHOD(method_context_get)
 	if (r < 0)
 		return r;
 	scope = methods_scope(peer, &visible);
+	jobs = methods_count_jobs(m, peer);
 	if (pid)
 		find_blocked(self, peer, scope, (pid_t)pid, &blocked);
-	resource_context_json(result, methods_latest(self), scope, (pid_t)pid,
-	                      pid ? &blocked : NULL);
+	resource_context_json(result, methods_latest(m), scope, (pid_t)pid,
+	                      m->host.engine ? &jobs : NULL, pid ? &blocked : NULL);
 	return 0;
 }
 

@@ -5,6 +5,8 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "engine/engine.h"
+#include "kernel/process_lookup.h"
 #include "model/field.h"
 #include "rpc/rpc_params.h"
 #include "serve/input_redaction.h"
@@ -43,12 +45,29 @@ static const struct field published_rows[] = {
 static const struct field_table published_fields = FIELD_TABLE(published_rows);
 #undef RECORD
 
+/* What the process that opened it has used by now: the last tick may be seconds ago. */
+static bool read_opener(const struct methods *m, const struct sheet *sheet,
+                        struct proc_readings *ret)
+{
+	struct proc_id id = { .pid = sheet->pid };
+
+	if (!sheet->pid || sheet->is_wrapper || !m->host.engine)
+		return false;
+	process_lookup_find_start(engine_jobs(m->host.engine)->reader, &id);
+	return id.start_ticks &&
+	       process_lookup_usage(engine_jobs(m->host.engine)->reader, id, ret) &&
+	       readings_has(ret, PROC_RSS);
+}
+
 void methods_publish_sheet(struct methods *m, const struct job *job, const struct sheet *sheet)
 {
 	const char *name = sheet->status == JOB_RUNNING     ? "sheet.started"
 	                   : sheet->status == JOB_COMPLETED ? "sheet.completed"
 	                                                    : "sheet.failed";
+	struct resource_context_jobs jobs = methods_count_jobs(m, NULL);
 	struct json j = { .out = &m->scratch };
+	struct proc_readings now;
+	double age_s;
 
 	if (!m->bus)
 		return;
@@ -56,7 +75,10 @@ void methods_publish_sheet(struct methods *m, const struct job *job, const struc
 	json_begin_object(&j);
 	fields_json(&j, &published_fields, sheet);
 	json_key(&j, "resource_context");
-	resource_context_sheet_json(&j, methods_latest(m), sheet);
+	age_s = resource_context_sheet_json(&j, methods_latest(m), sheet, &jobs,
+	                                    read_opener(m, sheet, &now) ? &now : NULL,
+	                                    clock_boot_ns());
+	json_put_double(&j, "context_age_seconds", age_s, 3);
 	json_end_object(&j);
 	methods_publish(m, name, job->id, sheet->num, job->uid, m->scratch.at);
 }

@@ -61,6 +61,22 @@ bool methods_has_job(const struct rpc_server_peer *peer, const struct job *job)
 	return methods_trusts(peer) || job->uid == peer->uid;
 }
 
+struct resource_context_jobs methods_count_jobs(const struct methods *m,
+                                                const struct rpc_server_peer *peer)
+{
+	struct resource_context_jobs n = { 0 };
+
+	vec_each(&methods_jobs(m)->rows, row) {
+		const struct job *job = &(*row)->job;
+
+		if (job->status != JOB_RUNNING || (peer && !methods_has_job(peer, job)))
+			continue;
+		n.running++;
+		n.active_sheets += job->running_sheets;
+	}
+	return n;
+}
+
 const struct snapshot *methods_latest(const struct methods *m)
 {
 	return m->host.latest ? m->host.latest->snap : NULL;

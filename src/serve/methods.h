@@ -10,6 +10,7 @@
 #include "serve/quota.h"
 #include "serve/recent_deaths.h"
 #include "serve/recent_events.h"
+#include "serve/resource_context.h"
 #include "serve/serve.h"
 #include "serve/store_worker.h"
 #include "serve/traces.h"
@@ -79,6 +80,9 @@ const struct job_roster *methods_jobs(const struct methods *m);
 const struct job *methods_job(const struct methods *m, job_handle job); /* a watched one */
 /* Whether the caller may see and change the job. */
 bool methods_has_job(const struct rpc_server_peer *peer, const struct job *job);
+/* Those that the caller may see (NULL: all), and their sheets, that run now. */
+struct resource_context_jobs methods_count_jobs(const struct methods *m,
+                                                const struct rpc_server_peer *peer);
 /* The latest snapshot; NULL: none yet. Clients see the part in their scope. */
 const struct snapshot *methods_latest(const struct methods *m);
 

@@ -7,12 +7,21 @@
 #include "model/blocked_call.h"
 #include "model/snapshot_scope.h"
 
-/* Of the process that opened the sheet; of a wrapper's, of its command's processes together, as the last tick
- * found them. */
-void resource_context_sheet_json(struct json *j, const struct snapshot *snap,
-                                 const struct sheet *sheet);
-/* pid 0: the machine. Without a snapshot, and for an unknown pid: nulls and empty lists. `blocked`: what it
- * waits for, of pid 0 for nothing; NULL: that is left out. */
+/* Of the jobs that the reader may see, now. */
+struct resource_context_jobs {
+	uint32_t running, active_sheets;
+};
+
+/* Of the process that opened the sheet, with `now`, its counters read just now on the boot clock at `now_boot_ns`
+ * (NULL: it is gone); of a wrapper's, of its command's processes together, as the last tick found them. How old
+ * the figures are, in seconds; NAN: there are none. A sheet without an opener has the machine's. */
+double resource_context_sheet_json(struct json *j, const struct snapshot *snap,
+                                   const struct sheet *sheet,
+                                   const struct resource_context_jobs *jobs,
+                                   const struct proc_readings *now, uint64_t now_boot_ns);
+/* pid 0: the machine, with its jobs (NULL: not known). Without a snapshot, and for an unknown pid: nulls and
+ * empty lists. `blocked`: what it waits for, of pid 0 for nothing; NULL: that is left out. */
 void resource_context_json(struct json *j, const struct snapshot *snap,
                            const struct snapshot_scope *scope, pid_t pid,
+                           const struct resource_context_jobs *jobs,
                            const struct blocked_call *blocked);

@@ -76,6 +76,50 @@ def test_a_long_command_is_kept_whole_up_to_the_mark_of_its_cut(daemon, children
 	assert len(command.encode()) <= 500 and re.fullmatch(r"sh -c read wait x+…", command), command
 
 
+@pytest.mark.parametrize("uid", [0, NOBODY])
+def test_a_job_that_is_registered_at_once_has_the_command_of_its_process(cold, children, uid):
+	"""Its process is younger than the last tick, and has yet to execute its program."""
+	cold.config.write_text("[profiler]\ninterval_seconds = 2\n", encoding="utf-8")
+	cold.start()
+	worker = children.spawn([sys.executable, "-c", "import os\nos.read(0, 1)\nos.execvp('sleep', ['sleep', '306'])"],
+				stdin=subprocess.PIPE, user=uid)
+	with cold.line(uid) as line:
+		line.call("job.start", job_id="young", pid=worker.pid)
+		worker.stdin.write(b"x")
+		worker.stdin.flush()
+		wait_for(lambda: jobs_of(cold)["young"]["command"] == "sleep 306" or "os.read" in (jobs_of(cold)["young"]["command"] or ""))
+		wait_for(lambda: stored(cold, "young")[0]["command"])
+		line.call("job.end", job_id="young", exit_code=0)
+	assert stored(cold, "young")[0]["command"]
+
+
+GROWS = "import sys\nsys.stdin.readline()\nx = b'x' * (200 << 20)\nprint(1, flush=True)\nsys.stdin.readline()"
+
+
+def test_the_context_of_a_sheets_end_is_that_of_now(cold, children):
+	"""The last tick was long ago; and a job that is over has no active sheets."""
+	cold.config.write_text("[profiler]\ninterval_seconds = 60\n", encoding="utf-8")
+	cold.start()
+	worker = children.spawn([sys.executable, "-c", GROWS], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+	with cold.line() as ear, cold.line() as line:
+		ear.call("bus.subscribe", job_id="grown")
+		line.call("job.start", job_id="grown", pid=worker.pid)
+		line.call("sheet.started", job_id="grown", sheet_num=1, pid=worker.pid)
+		worker.stdin.write(b"\n")
+		worker.stdin.flush()
+		worker.stdout.readline()
+		line.call("sheet.failed", job_id="grown", sheet_num=1, exit_code=3)
+		line.call("sheet.started", job_id="grown", sheet_num=2, pid=worker.pid)
+		line.call("job.end", job_id="grown", exit_code=3)
+		told = {}
+		while "job.failed" not in told:
+			event = ear.read()["params"]
+			told.setdefault(event["event"], event["data"])
+	assert told["sheet.failed"]["resource_context"]["rss_mb"] > 200 and told["sheet.failed"]["context_age_seconds"] == 0, told["sheet.failed"]
+	assert told["sheet.started"]["resource_context"]["rss_mb"] < 100
+	assert told["job.failed"]["resource_context"]["active_sheets"] == 0 == told["job.failed"]["resource_context"]["running_jobs"], told["job.failed"]
+
+
 def test_a_job_whose_process_ends_has_ended(daemon, children):
 	worker = children.spawn(["sh", "-c", "sleep 1; exit 3"])
 	daemon.result("job.start", job_id="short", pid=worker.pid)

@@ -298,8 +298,9 @@ static void assert_context(const struct snapshot *snap, pid_t pid, const char *w
 {
 	struct buf out = { 0 };
 	struct json j = { .out = &out };
+	const struct resource_context_jobs none = { 0 };
 
-	resource_context_json(&j, snap, NULL, pid, NULL);
+	resource_context_json(&j, snap, NULL, pid, snap ? &none : NULL, NULL);
 	assert_string_equal(out.at, want);
 	buf_done(&out);
 }
