@@ -51,10 +51,15 @@ static struct figure figure(uint64_t value, enum quality quality)
 	return (struct figure){ value, quality };
 }
 
+static enum quality bound_if(bool is_part)
+{
+	return is_part ? QUALITY_AT_LEAST : QUALITY_SAMPLED;
+}
+
 /* Of processes that are not listed, some may be the job's. */
 static enum quality own_quality(const struct gpu_account *a)
 {
-	return a->was_unlisted || a->lacks_memory ? QUALITY_AT_LEAST : QUALITY_SAMPLED;
+	return bound_if(a->was_unlisted || a->lacks_memory);
 }
 
 struct totals {
@@ -62,7 +67,8 @@ struct totals {
 	uint64_t missed_ns, no_load_ns, no_idle_ns, no_energy_ns;
 	double energy_mj;
 	unsigned max_pct, own_max_pct;
-	bool has_sm, has_energy, lacks_total;
+	bool has_sm, has_energy, lacks_total, is_partial;
+	uint64_t bounds;
 };
 
 static void sum_device(const struct gpu_device_account *d, struct totals *t)
@@ -85,6 +91,8 @@ static void sum_device(const struct gpu_device_account *d, struct totals *t)
 	t->has_energy |= d->has_energy;
 	t->missed_ns += d->missed_ns;
 	t->lacks_total |= !d->total_bytes;
+	t->is_partial |= d->is_partial;
+	t->bounds |= d->bounds;
 }
 
 static struct totals sum_devices(const struct gpu_account *a)
@@ -101,11 +109,10 @@ static struct totals sum_devices(const struct gpu_account *a)
 static struct figure integral(const struct gpu_account *a, const struct totals *t, uint64_t value,
                               uint64_t unknown_ns, struct figure past)
 {
-	bool is_part = a->was_unlisted || figure_is_known(past) ||
+	bool is_part = a->was_unlisted || t->is_partial || figure_is_known(past) ||
 	               t->missed_ns + unknown_ns > t->held_ns / TOLERATED_PART;
 
-	return figure(value + (figure_is_known(past) ? past.value : 0),
-	              is_part ? QUALITY_AT_LEAST : QUALITY_SAMPLED);
+	return figure(value + (figure_is_known(past) ? past.value : 0), bound_if(is_part));
 }
 
 static struct figure energy(const struct gpu_account *a, const struct totals *t)
@@ -117,8 +124,9 @@ static struct figure energy(const struct gpu_account *a, const struct totals *t)
 
 struct tick_sums {
 	uint64_t own_bytes, held_bytes, sm_pct, util_pct;
-	unsigned with_memory, with_held, with_util;
+	unsigned with_memory, with_held, with_util, partial;
 	bool has_sm, lacks_sm;
+	uint64_t bounds;
 };
 
 static void sum_tick(const struct gpu_device_account *d, const struct gpu_sample *gpu,
@@ -133,6 +141,13 @@ static void sum_tick(const struct gpu_device_account *d, const struct gpu_sample
 	to->held_bytes += readings_or(&gpu->r, GPU_MEM_USED, 0);
 	to->with_util += readings_has(&gpu->r, GPU_UTIL);
 	to->util_pct += readings_or(&gpu->r, GPU_UTIL, 0);
+	to->partial += d->own.partial;
+	to->bounds |= gpu->at_least & gpu->r.present;
+}
+
+static bool is_bound(uint64_t bounds, enum gpu_metric id)
+{
+	return bounds >> id & 1;
 }
 
 static void keep_sums(struct gpu_account *a, const struct tick_sums *t, struct job_sum *ret)
@@ -146,12 +161,14 @@ static void keep_sums(struct gpu_account *a, const struct tick_sums *t, struct j
 	if (t->with_held && (uses_any(a) || !a->was_listed)) {
 		a->has_held = true;
 		a->held_bytes = MAX(a->held_bytes, t->held_bytes);
-		ret->gpu_device_memory = figure(t->held_bytes, QUALITY_SAMPLED);
+		ret->gpu_device_memory = figure(t->held_bytes,
+		                                bound_if(is_bound(t->bounds, GPU_MEM_USED)));
 	}
 	if (t->has_sm && !t->lacks_sm)
-		ret->gpu_sm = figure(10 * t->sm_pct, QUALITY_SAMPLED);
+		ret->gpu_sm = figure(10 * t->sm_pct, bound_if(t->partial > 0));
 	if (t->with_util)
-		ret->gpu_util = figure(10 * t->util_pct / t->with_util, QUALITY_SAMPLED);
+		ret->gpu_util = figure(10 * t->util_pct / t->with_util,
+		                       bound_if(is_bound(t->bounds, GPU_UTIL)));
 	ret->gpu_energy = energy(a, &totals);
 }
 
@@ -159,7 +176,7 @@ static void take_device(struct gpu_account *a, struct gpu_device_account *d,
                         const struct gpu_sample *gpu, uint64_t boot_ns, uint64_t watched_ns)
 {
 	if (gpu->knows_processes)
-		a->lacks_memory |= d->own.uses > d->own.with_memory;
+		a->lacks_memory |= d->own.uses > d->own.with_memory || d->own.partial;
 	else
 		a->was_unlisted = true;
 	gpu_device_account_take(d, gpu, boot_ns, watched_ns);
@@ -209,9 +226,11 @@ static void set_load(const struct gpu_account *a, const struct totals *t, struct
 		return;
 	}
 	ret[JOB_FIGURE_GPU_TIME] = integral(a, t, t->own_ns, t->no_load_ns, a->past.time);
-	ret[JOB_FIGURE_GPU_SM_MAX] = figure(MAX(10 * t->own_max_pct, past_max), QUALITY_SAMPLED);
+	ret[JOB_FIGURE_GPU_SM_MAX] = figure(MAX(10 * t->own_max_pct, past_max),
+	                                    bound_if(t->is_partial));
 	if (t->seen_ns)
-		ret[JOB_FIGURE_GPU_SM] = figure(share(t->own_ns, t->seen_ns), QUALITY_SAMPLED);
+		ret[JOB_FIGURE_GPU_SM] = figure(share(t->own_ns, t->seen_ns),
+		                                bound_if(t->is_partial));
 }
 
 static void set_held(const struct gpu_account *a, const struct totals *t, struct figure *ret)
@@ -220,21 +239,25 @@ static void set_held(const struct gpu_account *a, const struct totals *t, struct
 
 	if (a->has_own)
 		ret[JOB_FIGURE_PEAK_GPU_MEMORY] = figure(a->own_bytes, own_quality(a));
-	ret[JOB_FIGURE_GPU_HELD] =
-		t->held_ns ? integral(a, t, t->held_ns, 0, a->past.held) : a->past.held;
-	ret[JOB_FIGURE_GPU_IDLE_HELD] =
-		knows_idle ? integral(a, t, t->idle_ns, t->no_idle_ns, a->past.idle) : a->past.idle;
+	ret[JOB_FIGURE_GPU_HELD] = t->held_ns ? integral(a, t, t->held_ns, 0, a->past.held)
+	                                      : a->past.held;
+	ret[JOB_FIGURE_GPU_IDLE_HELD] = knows_idle ? integral(a, t, t->idle_ns, t->no_idle_ns,
+	                                                      a->past.idle)
+	                                           : a->past.idle;
 	ret[JOB_FIGURE_GPU_ENERGY] = energy(a, t);
 }
 
 static void set_devices(const struct gpu_account *a, const struct totals *t, struct figure *ret)
 {
+	const enum quality load = bound_if(is_bound(t->bounds, GPU_UTIL));
+
 	if (t->known_ns) {
-		ret[JOB_FIGURE_GPU_UTIL] = figure(share(t->busy_ns, t->known_ns), QUALITY_SAMPLED);
-		ret[JOB_FIGURE_GPU_UTIL_MAX] = figure(10 * t->max_pct, QUALITY_SAMPLED);
+		ret[JOB_FIGURE_GPU_UTIL] = figure(share(t->busy_ns, t->known_ns), load);
+		ret[JOB_FIGURE_GPU_UTIL_MAX] = figure(10 * t->max_pct, load);
 	}
 	if (a->has_held)
-		ret[JOB_FIGURE_PEAK_GPU_DEVICE] = figure(a->held_bytes, QUALITY_SAMPLED);
+		ret[JOB_FIGURE_PEAK_GPU_DEVICE] = figure(
+			a->held_bytes, bound_if(is_bound(t->bounds, GPU_MEM_USED)));
 	if (!t->lacks_total && t->gpus)
 		ret[JOB_FIGURE_GPU_DEVICE] = figure(t->total_bytes, QUALITY_SAMPLED);
 }
@@ -247,9 +270,9 @@ void gpu_account_figures(const struct gpu_account *a, struct job *ret)
 	uint64_t past = figure_is_known(a->past.gpus) ? a->past.gpus.value : 0;
 
 	if (is_used || a->was_listed)
-		ret->figures[JOB_FIGURE_GPUS] =
-			figure(MAX(is_used ? t.gpus : 0, past),
-		               a->was_unlisted ? QUALITY_AT_LEAST : QUALITY_SAMPLED);
+		ret->figures[JOB_FIGURE_GPUS] = figure(MAX(is_used ? t.gpus : 0, past),
+		                                       a->was_unlisted ? QUALITY_AT_LEAST
+		                                                       : QUALITY_SAMPLED);
 	if (!is_used && (a->was_listed || !t.max_pct))
 		return;
 	set_load(a, &t, ret->figures);

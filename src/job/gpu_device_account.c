@@ -41,9 +41,15 @@ static bool is_busy(const struct gpu_sample *gpu)
 	return readings_or(&gpu->r, GPU_UTIL, 0) > 0;
 }
 
+static bool is_bound(const struct gpu_sample *gpu, enum gpu_metric id)
+{
+	return readings_has(&gpu->r, id) && gpu->at_least >> id & 1;
+}
+
+/* Of a load that is a sum over the processes that we can see, 0 means little. */
 static bool is_idle(const struct gpu_sample *gpu)
 {
-	return readings_has(&gpu->r, GPU_UTIL) && !is_busy(gpu);
+	return readings_has(&gpu->r, GPU_UTIL) && !is_busy(gpu) && !is_bound(gpu, GPU_UTIL);
 }
 
 /* Whether the loads of processes are known: as reported, or 0 on a GPU on which nothing runs. */
@@ -75,7 +81,7 @@ static void take_held(struct gpu_device_account *d, const struct gpu_sample *gpu
 	d->held_ns += ns;
 	if (d->own_sm.sm_pct)
 		return;
-	if (d->knows_load)
+	if (d->knows_load && !d->own.partial)
 		d->idle_ns += ns;
 	else if (!is_alone || !is_busy(gpu))
 		d->no_idle_ns += ns;
@@ -120,6 +126,8 @@ void gpu_device_account_take(struct gpu_device_account *d, const struct gpu_samp
 
 	d->has_answered = true;
 	d->seen_ns += watched_ns;
+	d->is_partial |= d->own.partial > 0;
+	d->bounds |= gpu->at_least & gpu->r.present;
 	d->total_bytes = MAX(d->total_bytes, readings_or(&gpu->r, GPU_MEM_TOTAL, 0));
 	if (readings_has(&gpu->r, GPU_UTIL)) {
 		unsigned pct = (unsigned)gpu->r.value[GPU_UTIL];

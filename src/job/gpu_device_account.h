@@ -23,6 +23,8 @@ struct gpu_device_account {
 	unsigned max_pct, own_max_pct;
 	uint64_t total_bytes; /* 0: not known */
 
+	bool is_partial;    /* of a process of the job only a part of what it did could be read */
+	uint64_t bounds;    /* bits of its readings that were lower bounds at some tick */
 	bool has_sm;        /* the driver reported the load of a process, of any job or none */
 	bool has_energy;    /* … its power while the job was on it */
 	uint64_t missed_ns; /* since the job was on it: it did not answer, or was not asked */

@@ -16,6 +16,7 @@
 /* What several processes take of one GPU together. */
 struct gpu_load {
 	uint32_t uses, with_memory, with_sm; /* how many, and of how many the driver reported it */
+	uint32_t partial;                    /* … of how many only a part of it */
 	uint64_t memory_bytes;
 	uint32_t sm_pct;
 };
@@ -80,6 +81,7 @@ struct gpu_use {
 static inline void gpu_load_add(struct gpu_load *to, const struct gpu_use *use)
 {
 	to->uses++;
+	to->partial += use->is_partial;
 	to->with_memory += readings_has(&use->r, GPU_USE_MEM);
 	to->memory_bytes += readings_or(&use->r, GPU_USE_MEM, 0);
 	to->with_sm += readings_has(&use->r, GPU_USE_SM);

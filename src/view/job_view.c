@@ -409,6 +409,21 @@ uint64_t job_late(const struct job *job)
 	return outlived - MIN(outlived, job_count(job, JOB_FIGURE_LEAKED));
 }
 
+enum quality job_gpu_quality(const struct job *job)
+{
+	static const enum job_figure shown[] = { JOB_FIGURE_GPU_UTIL, JOB_FIGURE_PEAK_GPU_DEVICE,
+		                                 JOB_FIGURE_PEAK_GPU_MEMORY };
+	enum quality ret = QUALITY_MISSING;
+
+	for (size_t i = 0; i < ARRAY_LEN(shown); i++) {
+		enum quality one = job->figures[shown[i]].quality;
+
+		if (one != QUALITY_MISSING && ret != QUALITY_AT_LEAST)
+			ret = one;
+	}
+	return ret;
+}
+
 #define IDLE_SHOWN_PART 20
 
 static void put_gpu_idle(struct facts *f, const struct job *job)

@@ -72,6 +72,8 @@ uint64_t job_command_ns(const struct job *job);
 const char *job_processes_verb(const struct job *job);
 /* Processes that its command left, and that ended before the job did. */
 uint64_t job_late(const struct job *job);
+/* Of the line about the load and the memory of its GPUs: bounds are never hidden behind samples. */
+enum quality job_gpu_quality(const struct job *job);
 /* Lines about the energy that GPUs drew for it ("41.0 Wh", then `whose`), and about the time in which it
  * held their memory and did not run, unless that is next to none. */
 void job_put_gpu_cost(struct facts *f, const struct job *job, const char *whose);

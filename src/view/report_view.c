@@ -161,8 +161,10 @@ static void put_gpu_memory(struct facts *f, const struct gpu_record *g)
 {
 	uint64_t held = (uint64_t)g->mem_peak_bytes;
 
-	if (!isfinite(g->mem_peak_bytes))
+	if (!isfinite(g->mem_peak_bytes)) {
+		facts_part(f, "memory not known");
 		return;
+	}
 	facts_part(f, "%s held",
 	           isfinite(g->mem_total_bytes)
 	                   ? format_bytes_of(held, (uint64_t)g->mem_total_bytes).at
@@ -176,11 +178,13 @@ static void put_gpu(struct facts *f, const struct report *r, const struct gpu_re
 {
 	double hours = (double)job_took_ns(&r->job, r->now_ns) / 3600e9;
 	bool is_known = isfinite(g->util_mean_ratio) || isfinite(g->mem_peak_bytes);
+	enum quality quality = !is_known                                      ? QUALITY_MISSING
+	                       : job_gpu_quality(&r->job) == QUALITY_AT_LEAST ? QUALITY_AT_LEAST
+	                                                                      : QUALITY_SAMPLED;
 	char label[24];
 
 	snprintf(label, sizeof label, "GPU %u", g->index);
-	facts_begin(f, label,
-	            job_quality(&r->job, is_known ? QUALITY_SAMPLED : QUALITY_MISSING).at);
+	facts_begin(f, label, job_quality(&r->job, quality).at);
 	if (isfinite(g->util_mean_ratio)) {
 		facts_part(f, "%s busy", format_percent(g->util_mean_ratio).at);
 		facts_comma(f, "%s peak", format_percent(g->util_max_ratio).at);

@@ -116,15 +116,16 @@ static void put_memory(struct facts *f, const struct job *job)
 /* The load and memory of the GPUs it used, by all that run there, and its own share of them. */
 static void put_gpu(struct facts *f, const struct job *job)
 {
-	bool has_memory = job_knows(job, JOB_FIGURE_PEAK_GPU_DEVICE);
+	bool has_memory = job_knows(job, JOB_FIGURE_PEAK_GPU_DEVICE),
+	     has_own = job_knows(job, JOB_FIGURE_PEAK_GPU_MEMORY);
 	uint64_t held = job_count(job, JOB_FIGURE_PEAK_GPU_DEVICE),
 		 whole = job_count(job, JOB_FIGURE_GPU_DEVICE);
 
-	if (!has_memory && !job_knows(job, JOB_FIGURE_GPU_UTIL) &&
-	    !job_knows(job, JOB_FIGURE_PEAK_GPU_MEMORY))
+	if (!has_memory && !job_knows(job, JOB_FIGURE_GPU_UTIL) && !has_own &&
+	    !job_count(job, JOB_FIGURE_GPUS))
 		return;
 	facts_begin(f, job_count(job, JOB_FIGURE_GPUS) > 1 ? "gpus" : "gpu",
-	            job_quality(job, QUALITY_SAMPLED).at);
+	            job_quality(job, job_gpu_quality(job)).at);
 	if (job_count(job, JOB_FIGURE_GPUS) > 1)
 		facts_part(f, "%s used", job_figure_words(job, JOB_FIGURE_GPUS).at);
 	if (job_knows(job, JOB_FIGURE_GPU_UTIL))
@@ -136,10 +137,12 @@ static void put_gpu(struct facts *f, const struct job *job)
 	if (has_memory)
 		facts_part(f, "%s held",
 		           whole ? format_bytes_of(held, whole).at : format_bytes(held).at);
-	if (job_knows(job, JOB_FIGURE_PEAK_GPU_MEMORY))
+	else if (!has_own)
+		facts_part(f, "memory not known");
+	if (has_own)
 		facts_comma(f, "%s by this job",
 		            job_figure_words(job, JOB_FIGURE_PEAK_GPU_MEMORY).at);
-	else
+	else if (has_memory)
 		facts_comma(f, "how much by this job is not known");
 	job_put_gpu_cost(f, job, " by this job");
 }

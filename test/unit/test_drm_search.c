@@ -73,34 +73,44 @@ static void test_drm_search__reads_the_processes_of_a_machine(void **state)
 	close(env.root_fd);
 }
 
-/* Many processes take several ticks; those found are read at each. */
-static void test_drm_search__goes_through_a_crowd_a_few_at_a_time(void **state)
+/* The last of so many processes, with so many open files each, is on the GPU: how many ticks until it is found. */
+static int search_crowd(struct tree *t, pid_t count, uint64_t files)
 {
-	struct tree t = tree_new();
+	char path[40];
 	int ticks = 0;
 
-	begin();
-	tree_mkdirs(&t, "proc/900/fd/x");
-	assert_int_equal(symlinkat("/dev/dri/renderD128", t.env.root_fd, "proc/900/fd/5"), 0);
-	tree_puts(&t, "proc/900/fdinfo/5",
-	          "drm-driver: amdgpu\ndrm-client-id: 8\ndrm-memory-vram: 100 KiB\n");
-	for (pid_t pid = 1; pid < 900; pid++) {
-		char path[40];
-
+	snprintf(path, sizeof path, "proc/%d/fd/x", count);
+	tree_mkdirs(t, path);
+	snprintf(path, sizeof path, "proc/%d/fd/5", count);
+	assert_int_equal(symlinkat("/dev/dri/renderD128", t->env.root_fd, path), 0);
+	snprintf(path, sizeof path, "proc/%d/fdinfo/5", count);
+	tree_puts(t, path, "drm-driver: amdgpu\ndrm-client-id: 8\ndrm-memory-vram: 100 KiB\n");
+	for (pid_t pid = 1; pid < count; pid++) {
 		snprintf(path, sizeof path, "proc/%d/fd/x", pid);
-		tree_mkdirs(&t, path);
+		tree_mkdirs(t, path);
 	}
 	do {
 		sample_reset(&sample);
 		sample.focus_only = true;
-		sample.mono_ns += NS_PER_S;
-		add_procs(1, 900);
-		vec_each(&sample.procs, p)
+		sample.mono_ns = (uint64_t)(ticks + 1) * NS_PER_S;
+		add_procs(1, count);
+		vec_each(&sample.procs, p) {
+			readings_set(&p->r, PROC_FDS, files);
 			*vec_push(&sample.focus, SIZE_MAX) = p->id;
-		read_tree(&t.env);
+		}
+		read_tree(&t->env);
 		assert_int_equal(sample.gpus.at[0].knows_processes, sample.gpu_uses.len == 1);
 	} while (++ticks < 60 && !sample.gpu_uses.len);
-	assert_in_range(ticks, 20, 40);
+	return ticks;
+}
+
+/* Many processes take several ticks; those found are read at each. */
+static void test_drm_search__goes_through_a_crowd_a_few_at_a_time(void **state)
+{
+	struct tree t = tree_new();
+
+	begin();
+	assert_in_range(search_crowd(&t, 900, 3), 20, 40);
 	sample_reset(&sample);
 	sample.focus_only = true;
 	add_procs(900, 900);
@@ -110,5 +120,16 @@ static void test_drm_search__goes_through_a_crowd_a_few_at_a_time(void **state)
 	tree_remove(&t);
 }
 
+static void test_drm_search__reads_fewer_of_those_with_many_files(void **state)
+{
+	struct tree t = tree_new();
+
+	begin();
+	assert_in_range(search_crowd(&t, 60, 1000), 20, 40);
+	done();
+	tree_remove(&t);
+}
+
 RUN_TESTS(TEST(test_drm_search__reads_the_processes_of_a_machine),
-          TEST(test_drm_search__goes_through_a_crowd_a_few_at_a_time))
+          TEST(test_drm_search__goes_through_a_crowd_a_few_at_a_time),
+          TEST(test_drm_search__reads_fewer_of_those_with_many_files))

@@ -160,6 +160,57 @@ static void test_gpu_account__knows_no_own_share_where_processes_are_not_listed(
 	done(&b);
 }
 
+/* Drivers without counters of their own: what the GPU does is the sum over the processes that can be read. */
+static struct gpu_sample *put_summed(struct bench *b, uint64_t pct, uint64_t held_mib)
+{
+	struct gpu_sample *gpu = put_gpu(b, 0, pct, held_mib);
+
+	gpu->at_least = UINT64_C(1) << GPU_UTIL | UINT64_C(1) << GPU_MEM_USED;
+	return gpu;
+}
+
+static void test_gpu_account__figures_of_summed_readings_are_lower_bounds(void **state)
+{
+	struct bench b = { 0 };
+
+	put_summed(&b, 40, 60);
+	put_use(&b, 0, 60, 40);
+	tick(&b, NS_PER_S);
+	assert_figure(&b, JOB_FIGURE_GPU_UTIL, 400, QUALITY_AT_LEAST);
+	assert_figure(&b, JOB_FIGURE_GPU_UTIL_MAX, 400, QUALITY_AT_LEAST);
+	assert_figure(&b, JOB_FIGURE_PEAK_GPU_DEVICE, 60 * MIB, QUALITY_AT_LEAST);
+	assert_int_equal(b.sum.gpu_util.quality, QUALITY_AT_LEAST);
+	assert_int_equal(b.sum.gpu_device_memory.quality, QUALITY_AT_LEAST);
+	/* Its own processes can be read, all of them. */
+	assert_figure(&b, JOB_FIGURE_PEAK_GPU_MEMORY, 60 * MIB, QUALITY_SAMPLED);
+	assert_figure(&b, JOB_FIGURE_GPU_TIME, 400 * NS_PER_MS, QUALITY_SAMPLED);
+	assert_figure(&b, JOB_FIGURE_GPU_SM_MAX, 400, QUALITY_SAMPLED);
+	done(&b);
+}
+
+static void test_gpu_account__a_process_of_which_a_part_is_read_has_lower_bounds(void **state)
+{
+	struct gpu_use use = { .is_partial = true };
+	struct bench b = { 0 };
+
+	put_summed(&b, 0, 60);
+	readings_set(&use.r, GPU_USE_MEM, 60 * MIB);
+	readings_set(&use.r, GPU_USE_SM, 0);
+	gpu_load_add(&b.snap.gpus.at[0].all, &use);
+	gpu_account_add(&b.a, &b.snap, &use);
+	tick(&b, NS_PER_S);
+	assert_figure(&b, JOB_FIGURE_PEAK_GPU_MEMORY, 60 * MIB, QUALITY_AT_LEAST);
+	assert_figure(&b, JOB_FIGURE_GPU_TIME, 0, QUALITY_AT_LEAST);
+	assert_figure(&b, JOB_FIGURE_GPU_SM, 0, QUALITY_AT_LEAST);
+	assert_figure(&b, JOB_FIGURE_GPU_SM_MAX, 0, QUALITY_AT_LEAST);
+	assert_int_equal(b.sum.gpu_memory.quality, QUALITY_AT_LEAST);
+	assert_int_equal(b.sum.gpu_sm.quality, QUALITY_AT_LEAST);
+	/* What was not read may have run. */
+	assert_int_equal(b.job.figures[JOB_FIGURE_GPU_IDLE_HELD].value, 0);
+	assert_int_not_equal(b.job.figures[JOB_FIGURE_GPU_IDLE_HELD].quality, QUALITY_SAMPLED);
+	done(&b);
+}
+
 static void test_gpu_account__ignores_a_lost_gpu(void **state)
 {
 	struct bench b = { 0 };
@@ -172,7 +223,7 @@ static void test_gpu_account__ignores_a_lost_gpu(void **state)
 	done(&b);
 }
 
-#define WATTS(w) ((w) * UINT64_C(1000))
+#define WATTS(w) ((w)*UINT64_C(1000))
 
 static void put_powered(struct bench *b, uint32_t index, uint64_t pct, uint64_t watts)
 {
@@ -422,6 +473,8 @@ RUN_TESTS(TEST(test_gpu_account__weighs_the_load_by_time),
           TEST(test_gpu_account__counts_only_gpus_that_the_job_used),
           TEST(test_gpu_account__knows_that_a_job_used_none),
           TEST(test_gpu_account__knows_no_own_share_where_processes_are_not_listed),
+          TEST(test_gpu_account__figures_of_summed_readings_are_lower_bounds),
+          TEST(test_gpu_account__a_process_of_which_a_part_is_read_has_lower_bounds),
           TEST(test_gpu_account__ignores_a_lost_gpu),
           TEST(test_gpu_account__divides_the_energy_by_the_load_of_all_processes),
           TEST(test_gpu_account__divides_the_energy_of_an_idle_gpu_by_memory),

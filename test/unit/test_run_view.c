@@ -120,6 +120,26 @@ static void test_run_view__keeps_the_qualities_of_gpu_figures_apart(void **state
 	assert_hides(&job, 80, "Wh");
 }
 
+static void test_run_view__shows_a_gpu_of_which_nothing_is_known(void **state)
+{
+	struct job job = kit_good_job();
+
+	kit_figure(&job, JOB_FIGURE_GPUS, 1, QUALITY_SAMPLED);
+	assert_shows(&job, 100, "  gpu     load not known   memory not known");
+	kit_figure(&job, JOB_FIGURE_GPUS, 0, QUALITY_SAMPLED);
+	assert_hides(&job, 100, "gpu");
+}
+
+static void test_run_view__calls_lower_bounds_of_gpus_so(void **state)
+{
+	struct job job = gpu_job();
+
+	kit_figure(&job, JOB_FIGURE_GPU_UTIL, 710, QUALITY_AT_LEAST);
+	assert_shows(&job, 100,
+	             "          13.9 GiB by this job"
+	             "                                                     at least");
+}
+
 static void test_run_view__tells_first_why_a_run_failed(void **state)
 {
 	struct job job = kit_oom_job();
@@ -359,6 +379,8 @@ static void test_run_view__notes_the_worst_anomalies_and_counts_the_others(void 
 RUN_TESTS(TEST(test_run_view__names_the_request_that_would_have_been_enough),
           TEST(test_run_view__compares_what_was_used_with_what_was_allowed),
           TEST(test_run_view__shows_what_gpus_drew_for_it_and_how_long_they_waited),
+          TEST(test_run_view__shows_a_gpu_of_which_nothing_is_known),
+          TEST(test_run_view__calls_lower_bounds_of_gpus_so),
           TEST(test_run_view__keeps_the_qualities_of_gpu_figures_apart),
           TEST(test_run_view__notes_anomalies_of_one_kind_and_program_once),
           TEST(test_run_view__notes_the_worst_anomalies_and_counts_the_others),

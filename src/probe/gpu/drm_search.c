@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "probe/gpu/drm_search.h"
 
+#include "base/clock.h"
 #include "base/map.h"
 
 #define HOLDERS_MAX 256 /* processes that are read at every tick */
 #define SEARCHED_MAX 32 /* … and that are searched, of jobs; half as many others */
+#define FILES_PER_S 2048 /* open files that are looked at: each takes some 3 us */
+#define FILES_MAX 4096   /* … at one tick, and at the first */
+#define FILES_USUAL 16   /* of a process of which that is not known */
 #define KNOWN_MAX 8192
 
 struct drm_search {
@@ -14,11 +18,16 @@ struct drm_search {
 	struct map searched;       /* proc_key of those that were, once at least */
 	size_t next_of_jobs;       /* where the search goes on */
 	pid_t next_pid;
+	int64_t files_left; /* may still be looked at; one process may exceed it */
+	uint64_t mono_ns;   /* of the tick before */
 };
 
 struct drm_search *drm_search_new(void)
 {
-	return xcalloc(1, sizeof(struct drm_search));
+	struct drm_search *d = xcalloc(1, sizeof *d);
+
+	d->files_left = FILES_MAX;
+	return d;
 }
 
 void drm_search_free(struct drm_search *d)
@@ -51,18 +60,36 @@ static void ask(struct drm_search *d, struct proc_id id)
 	*asked = id;
 }
 
+static void earn_files(struct drm_search *d, uint64_t now_ns)
+{
+	uint64_t elapsed_ms = d->mono_ns && now_ns > d->mono_ns ? (now_ns - d->mono_ns) / NS_PER_MS
+	                                                        : 0;
+
+	elapsed_ms = MIN(elapsed_ms, (uint64_t)FILES_MAX);
+	d->files_left = MIN(d->files_left + (int64_t)(elapsed_ms * FILES_PER_S / 1000),
+	                    (int64_t)FILES_MAX);
+	d->mono_ns = now_ns;
+}
+
+static void search(struct drm_search *d, const struct proc_sample *p)
+{
+	ask(d, p->id);
+	d->files_left -= (int64_t)MIN(readings_or(&p->r, PROC_FDS, FILES_USUAL),
+	                              (uint64_t)FILES_MAX);
+}
+
 /* Those that may have been given the file of a GPU since: of jobs first, each in its turn. */
 static void ask_jobs(struct drm_search *d, const struct sample *s)
 {
 	size_t n = s->focus.len;
 
-	for (size_t i = 0, asked = 0; i < n && asked < SEARCHED_MAX; i++) {
+	for (size_t i = 0, asked = 0; i < n && asked < SEARCHED_MAX && d->files_left > 0; i++) {
 		struct proc_id id = s->focus.at[d->next_of_jobs++ % n];
 		const struct proc_sample *p = sample_find_proc(s, id.pid);
 
 		if (!p || is_asked(d, p->id))
 			continue;
-		ask(d, p->id);
+		search(d, p);
 		asked++;
 	}
 	d->next_of_jobs = n ? d->next_of_jobs % n : 0;
@@ -76,11 +103,11 @@ static void ask_others(struct drm_search *d, const struct sample *s)
 	vec_each(&s->procs, p) {
 		if (p->id.pid < d->next_pid || p->ppid == 2 || is_asked(d, p->id))
 			continue;
-		if (asked++ == SEARCHED_MAX / 2) {
+		if (asked++ == SEARCHED_MAX / 2 || d->files_left <= 0) {
 			d->next_pid = p->id.pid;
 			return;
 		}
-		ask(d, p->id);
+		search(d, p);
 	}
 	d->next_pid = 0;
 }
@@ -138,6 +165,7 @@ void drm_search_read(struct drm_search *d, struct drm_clients *clients,
 	vec_reset(&d->asked);
 	if (d->searched.len > KNOWN_MAX)
 		map_reset(&d->searched);
+	earn_files(d, to->mono_ns);
 	ask_holders(d, to);
 	ask_jobs(d, to);
 	if (!to->focus_only)
