@@ -35,7 +35,7 @@ struct export
 
 struct format {
 	const char *name, *what;         /* what: NULL: everything */
-	const struct csv_layout *layout; /* of CSV */
+	const struct csv_layout *layout; /* of CSV; NULL: jobs */
 	void (*begin)(struct export *x, const struct format *f);
 	/* NULL: these are not part of it. */
 	void (*begin_job)(struct export *x);
@@ -139,7 +139,15 @@ static void csv_start(struct export *x, const struct format *f)
 	x->rows.format = ROW_WRITER_CSV;
 	x->rows.escapes = true; /* no process name can control a terminal that shows the file */
 	x->rows.out = &x->out;
-	export_csv_begin(&x->csv, f->layout, &x->rows);
+	if (f->layout)
+		export_csv_begin(&x->csv, f->layout, &x->rows);
+	else
+		export_jobs_csv_begin(&x->rows);
+}
+
+static void csv_job(struct export *x)
+{
+	export_jobs_csv_put(&x->rows, x->job);
 }
 
 static void put_row(struct export *x, uint64_t wall_ns, const void *record)
@@ -255,11 +263,12 @@ static const struct format formats[] = {
 	{ "csv", "process-samples", &csv_process_samples, csv_start,
 	  .process_sample = csv_process_sample },
 	{ "csv", "gpus", &csv_gpus, csv_start, .gpu_sample = csv_gpu_sample },
+	{ "csv", "jobs", NULL, csv_start, csv_job },
 	{ "chrome-trace", NULL, NULL, begin_trace, begin_job_trace, put_sheet, put_process, NULL,
 	  put_sample, put_event, put_process_sample, put_gpu_sample, end_tick, end_job_trace,
 	  end_trace },
 };
-#define WHATS "processes, samples, events, process-samples or gpus"
+#define WHATS "processes, samples, events, process-samples, gpus or jobs"
 
 static int flush(void *self)
 {
@@ -485,7 +494,7 @@ static int run(struct cli *cli, int argc, char **argv)
 	const struct opt opts[] = {
 		{ "format", 0, OPT_TEXT, &name, "FORMAT", "jsonl, csv or chrome-trace" },
 		{ "what", 0, OPT_TEXT, &what, "WHAT",
-		  "csv: processes (default), samples, events, process-samples, gpus" },
+		  "csv: processes (default), samples, events, process-samples, gpus, jobs" },
 		{ "output", 'o', OPT_PATH, &file, "FILE", "write to this file instead of stdout" },
 		JOB_FILTER_OPTIONS(&which),
 		CLI_COMMON_OPTS(cli),

@@ -2,6 +2,7 @@
 #include "view/export_view.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -71,10 +72,16 @@ static void put_integer(struct row_writer *r, const struct field *f, int64_t val
 		put_amount(r, f->unit, (uint64_t)value);
 }
 
+static void put_figure(struct row_writer *r, enum metric_unit unit, struct figure figure)
+{
+	if (figure.quality == QUALITY_MISSING)
+		row_writer_null(r);
+	else
+		put_amount(r, unit, figure.value);
+}
+
 static void put_field(struct row_writer *r, const struct field *f, const void *record)
 {
-	struct figure figure;
-
 	switch (f->type) {
 	case FIELD_TEXT:
 	case FIELD_CHARS:
@@ -95,11 +102,7 @@ static void put_field(struct row_writer *r, const struct field *f, const void *r
 			row_writer_null(r);
 		break;
 	case FIELD_FIGURE:
-		figure = field_figure(f, record);
-		if (figure.quality == QUALITY_MISSING)
-			row_writer_null(r);
-		else
-			put_amount(r, f->unit, figure.value);
+		put_figure(r, f->unit, field_figure(f, record));
 		break;
 	case FIELD_RATIO:
 	case FIELD_REAL:
@@ -160,6 +163,54 @@ void export_csv_put(struct csv *csv, const struct export_place *place, const voi
 		put_field(csv->r, &export_fields.at[i], place);
 	row_writer_end_row(csv->r);
 }
+
+/* ---- CSV of jobs ----------------------------------------------------------------------------- */
+
+static const char *const job_columns[] = {
+	"job_id",  "job_type",   "command",  "uid",              "status",
+	"outcome", "started_at", "ended_at", "duration_seconds", "exit_code",
+	"signal_num",
+};
+
+#define QUALITY_NAME_MAX 64
+
+/* Of "cpu_seconds" it is "cpu_quality"; a count has no unit in its name. */
+static void put_quality_name(char to[QUALITY_NAME_MAX], const struct metric *figure)
+{
+	const char *unit = figure->unit == UNIT_COUNT ? NULL : strrchr(figure->key, '_');
+	size_t stem = unit ? (size_t)(unit - figure->key) : strlen(figure->key);
+
+	snprintf(to, QUALITY_NAME_MAX, "%.*s_quality", (int)stem, figure->key);
+}
+
+void export_jobs_csv_begin(struct row_writer *r)
+{
+	const char *names[ARRAY_LEN(job_columns) + (size_t)2 * JOB_FIGURE_COUNT];
+	char qualities[JOB_FIGURE_COUNT][QUALITY_NAME_MAX];
+	size_t n = 0;
+
+	for (; n < ARRAY_LEN(job_columns); n++)
+		names[n] = job_columns[n];
+	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++) {
+		put_quality_name(qualities[i], &job_figures[i]);
+		names[n++] = job_figures[i].key;
+		names[n++] = qualities[i];
+	}
+	row_writer_begin(r, names, n);
+}
+
+void export_jobs_csv_put(struct row_writer *r, const struct job *job)
+{
+	for (size_t i = 0; i < ARRAY_LEN(job_columns); i++)
+		put_field(r, field_find(&job_fields, job_columns[i]), job);
+	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++) {
+		put_figure(r, job_figures[i].unit, job->figures[i]);
+		row_writer_str(r, quality_key(job->figures[i].quality));
+	}
+	row_writer_end_row(r);
+}
+
+/* ---- columns of the others ------------------------------------------------------------------- */
 
 static const char *const process_columns[] = {
 	"pid",

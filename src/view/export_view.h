@@ -33,3 +33,7 @@ struct csv {
 };
 void export_csv_begin(struct csv *csv, const struct csv_layout *layout, struct row_writer *r);
 void export_csv_put(struct csv *csv, const struct export_place *place, const void *record);
+
+/* Jobs, a row each: all figures, with the quality of each in the next column. */
+void export_jobs_csv_begin(struct row_writer *r);
+void export_jobs_csv_put(struct row_writer *r, const struct job *job);

@@ -113,6 +113,16 @@ static void put_memory(struct facts *f, const struct job *job)
 		facts_part(f, "not known");
 }
 
+/* "14 % (37 % peak) by this job" */
+static void put_own_share(struct facts *f, const struct job *job)
+{
+	facts_comma(f, "%s", job_figure_words(job, JOB_FIGURE_GPU_SM).at);
+	if (job_knows(job, JOB_FIGURE_GPU_SM_MAX))
+		facts_join(f, FACT_WORD, "(%s peak)",
+		           job_figure_words(job, JOB_FIGURE_GPU_SM_MAX).at);
+	facts_join(f, FACT_WORD, "by this job");
+}
+
 /* The load and memory of the GPUs it used, by all that run there, and its own share of them. */
 static void put_gpu(struct facts *f, const struct job *job)
 {
@@ -133,7 +143,7 @@ static void put_gpu(struct facts *f, const struct job *job)
 	else
 		facts_part(f, "load not known");
 	if (job_knows(job, JOB_FIGURE_GPU_SM))
-		facts_comma(f, "%s by this job", job_figure_words(job, JOB_FIGURE_GPU_SM).at);
+		put_own_share(f, job);
 	if (has_memory)
 		facts_part(f, "%s held",
 		           whole ? format_bytes_of(held, whole).at : format_bytes(held).at);

@@ -11,6 +11,7 @@
 
 /* Tracks that are not processes are numbered above any pid. */
 #define LANE_TID 5000000
+#define JOB_TID (LANE_TID - 1)
 #define LIVES_MAX ((size_t)1 << 20)
 
 /* Microseconds since the first job began. */
@@ -108,6 +109,20 @@ void trace_begin(struct trace *t, struct buf *out, const struct job *job)
 	json_open_array(&t->json, "traceEvents");
 }
 
+/* The whole job, with all that it used. */
+static void put_job(struct trace *t)
+{
+	const struct job *job = t->job;
+
+	name_track(t, "thread_name", JOB_TID, "job");
+	sort_track(t, "thread_sort_index", JOB_TID, 0);
+	begin_slice(t, "job", job->id, JOB_TID, job->started_ns, t->end_ns);
+	json_put_str(&t->json, "result", job_result(job).at);
+	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)
+		put_figure(&t->json, job_figures[i].key, job_figures[i].unit, job->figures[i]);
+	end_event(t);
+}
+
 void trace_begin_job(struct trace *t, const struct job *job, uint64_t now_ns)
 {
 	char name[JOB_ID_MAX + 8];
@@ -121,6 +136,7 @@ void trace_begin_job(struct trace *t, const struct job *job, uint64_t now_ns)
 	t->tick_ns = job->started_ns;
 	snprintf(name, sizeof name, "job %s", job->id);
 	t->pid = add_pid(t, name);
+	put_job(t);
 	name_track(t, "thread_name", LANE_TID, "marks");
 	sort_track(t, "thread_sort_index", LANE_TID, 0);
 }

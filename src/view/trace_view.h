@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* trace_view.h - jobs in the trace event format that Perfetto and chrome://tracing open. A job is a process
- * of the trace, each of its processes a thread of that with one slice; sheets and phases are slices
- * above, marks instants. What the job used over time are counters of it; those of a process that was
+ * of the trace with one slice that has its figures, each of its processes a thread of that with one slice; sheets and
+ * phases are slices above, marks instants. What the job used over time are counters of it; those of a process that was
  * sampled more than once stand in a process of the trace of their own.
  *
  *	trace_begin(&t, &out, &first_job);

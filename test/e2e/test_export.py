@@ -155,15 +155,30 @@ def test_columns_that_were_there_keep_their_place(run):
 		assert row["job_id"] == "one" and 0 <= float(row["elapsed"]) < 30
 
 
+def test_jobs_are_rows_with_all_figures(run):
+	run("sleep", "0.1", options=["--job-id", "one", "--name", "kind"])
+	run("sh", "-c", "exit 3", options=["--job-id", "two"])
+	rows = table(run.proctor, "one", "two", what="jobs")
+	assert [(row["job_id"], row["outcome"], row["exit_code"], row["signal_num"]) for row in rows] == [("one", "ok", "0", ""), ("two", "failed", "3", "")]
+	assert rows[0]["job_type"] == "kind" and float(rows[0]["duration_seconds"]) >= 0.1
+	for row in rows:
+		job = json.loads(run.proctor("report", row["job_id"], "--json").stdout)["job"]
+		for key, value in job["figures"].items():
+			assert (row[key] == "") == (value is None), key
+			assert value is None or float(row[key]) == pytest.approx(value, abs=0.001), key
+		assert (row["cpu_quality"], row["processes_quality"]) == (job["quality"]["cpu_seconds"], job["quality"]["processes"])
+		assert (row["gpus_used"], row["gpus_used_quality"]) == ("", "missing") or "gpus_used" in job["figures"]
+
+
 def test_several_jobs_stand_in_one_export(run):
 	run("sleep", "0.4", options=["--job-id", "one", "--interval", "0.1"])
 	run("sleep", "0.4", options=["--job-id", "two", "--interval", "0.1"])
-	for what in ("samples", "processes", "events", "process-samples"):
+	for what in ("samples", "processes", "events", "process-samples", "jobs"):
 		rows = table(run.proctor, "two", "one", "two", what=what)
 		ids = [row["job_id"] for row in rows]
 		assert set(ids) == {"one", "two"} and ids == sorted(ids, reverse=True), what
 		assert len(rows) == len(table(run.proctor, "one", what=what)) + len(table(run.proctor, "two", what=what))
-		assert all(float(row["elapsed"]) < 30 for row in rows if row["elapsed"])
+		assert all(float(row["elapsed"]) < 30 for row in rows if row.get("elapsed"))
 	lines = [json.loads(line) for line in run.proctor("export", "one", "two", "--format", "jsonl").stdout.splitlines()]
 	assert [line["job_id"] for line in lines if line["type"] == "job"] == ["one", "two"]
 	assert {line["job_id"] for line in lines} == {"one", "two"}

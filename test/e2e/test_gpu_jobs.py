@@ -121,7 +121,7 @@ def test_the_block_shows_the_gpu_and_the_jobs_own_share(jobs, children):
 	block = jobs.run("one", ["0 512 37"], others="0 %d 400 13\n" % other.pid, until="gpu_memory_mb = 512")
 	line = line_of(block, "gpu")
 	assert "50 % busy" in line and "1000 MiB of 16.0 GiB held, 512 MiB by this job" in line.replace("1.0 of 16.0", "1000 MiB of 16.0")
-	assert re.search(r", (\d+) % by this job", line)
+	assert re.search(r", (\d+) % \(37 % peak\) by this job", line)
 	assert "sampled" in line
 
 
@@ -209,6 +209,26 @@ def test_the_profile_has_the_figures_on_gpus(jobs):
 	profile = json.loads(jobs.proctor("report", "one", "--json").stdout)
 	for key in ("peak_gpu_memory_mb", "gpu_sm_mean_pct", "gpu_sm_max_pct", "gpu_energy_wh", "gpu_held_seconds", "gpu_idle_held_seconds"):
 		assert profile[key] == figures[key] and profile["quality"][key] in {"sampled", integral_quality(jobs)}
+
+
+def test_all_figures_of_the_job_on_gpus_are_in_each_place(jobs):
+	keys = ("peak_gpu_memory_mb", "gpu_sm_mean_pct", "gpu_sm_max_pct", "gpu_energy_wh", "gpu_held_seconds", "gpu_idle_held_seconds")
+	block = jobs.run("one", ["0 512 37", "1 256 0"], "gpus=2", until="gpu_memory_mb = 768")
+	figures, quality, _ = jobs.figures("one")
+	assert re.search(r"busy, \d+ % \(37 % peak\) by this job", block) and "768 MiB by this job" in block, block
+	assert "Wh by this job" in block and re.search(r"idle \S+ of \S+ held", block), block
+	done = jobs.proctor("export", "one", "--format", "csv", "--what", "jobs")
+	(row,) = csv.DictReader(io.StringIO(done.stdout))
+	trace = json.loads(jobs.proctor("export", "one", "--format", "chrome-trace").stdout)
+	(slice_of_job,) = [e for e in trace["traceEvents"] if e.get("cat") == "job"]
+	for key in keys:
+		assert float(row[key]) == pytest.approx(figures[key], abs=0.001), key
+		assert row[key.rsplit("_", 1)[0] + "_quality"] == quality[key]
+		assert slice_of_job["args"][key] == figures[key], key
+	compared = jobs.proctor("diff", "one", "one", "--json")
+	for label in ("GPU memory", "of its GPUs", "most of one", "GPU energy", "held for", "held idle"):
+		assert re.search(r"^\s*%s " % label, jobs.proctor("diff", "one", "one").stdout, re.M), label
+	assert compared.returncode == 0 and all(key in compared.stdout for key in keys)
 
 
 def test_the_report_labels_its_gpu_lines_and_shows_only_those_of_the_job(jobs):

@@ -90,6 +90,7 @@ static struct job gpu_job(void)
 	kit_figure(&job, JOB_FIGURE_GPUS, 1, QUALITY_SAMPLED);
 	kit_figure(&job, JOB_FIGURE_GPU_UTIL, 710, QUALITY_SAMPLED);
 	kit_figure(&job, JOB_FIGURE_GPU_SM, 640, QUALITY_SAMPLED);
+	kit_figure(&job, JOB_FIGURE_GPU_SM_MAX, 970, QUALITY_SAMPLED);
 	kit_figure(&job, JOB_FIGURE_PEAK_GPU_DEVICE, (UINT64_C(142) << 30) / 10, QUALITY_SAMPLED);
 	kit_figure(&job, JOB_FIGURE_GPU_DEVICE, UINT64_C(24) << 30, QUALITY_SAMPLED);
 	kit_figure(&job, JOB_FIGURE_PEAK_GPU_MEMORY, (UINT64_C(139) << 30) / 10, QUALITY_SAMPLED);
