@@ -1,54 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/past_run_file.h"
+#include "model/past_run_format.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/opts.h"
-#include "base/time_parse.h"
-
-/* Names of columns by kind of file, the better one first. */
-static const char *const names[RUN_FILE_KINDS][RUN_COLUMNS][2] = {
-	[RUN_FILE_CSV] = {
-		[RUN_COLUMN_TYPE] = { "job_type" },
-		[RUN_COLUMN_STARTED] = { "started_at" },
-		[RUN_COLUMN_TOOK] = { "duration_seconds" },
-		[RUN_COLUMN_PEAK_USED] = { "peak_used_mb" },
-		[RUN_COLUMN_PEAK_RSS] = { "peak_rss_mb" },
-		[RUN_COLUMN_ID] = { "job_id" },
-		[RUN_COLUMN_SHEET] = { "sheet", "sheet_num" },
-		[RUN_COLUMN_CPU] = { "cpu_seconds" },
-		[RUN_COLUMN_INPUT] = { "input_bytes" },
-		[RUN_COLUMN_REQUESTED] = { "requested_mb" },
-		[RUN_COLUMN_OUTCOME] = { "outcome" },
-		[RUN_COLUMN_EXIT_CODE] = { "exit_code" },
-		[RUN_COLUMN_TAGS] = { "tags" },
-	},
-	[RUN_FILE_SACCT] = {
-		[RUN_COLUMN_TYPE] = { "JobName" },
-		[RUN_COLUMN_STARTED] = { "Start" },
-		[RUN_COLUMN_TOOK] = { "ElapsedRaw", "Elapsed" },
-		[RUN_COLUMN_PEAK_RSS] = { "MaxRSS" },
-		[RUN_COLUMN_ID] = { "JobIDRaw", "JobID" },
-		[RUN_COLUMN_CPU] = { "TotalCPU" },
-		[RUN_COLUMN_REQUESTED] = { "ReqMem" },
-		[RUN_COLUMN_OUTCOME] = { "State" },
-		[RUN_COLUMN_EXIT_CODE] = { "ExitCode" },
-		[RUN_COLUMN_CPUS] = { "AllocCPUS", "ReqCPUS" },
-	},
-	[RUN_FILE_NEXTFLOW] = {
-		[RUN_COLUMN_TYPE] = { "process", "name" },
-		[RUN_COLUMN_STARTED] = { "start", "submit" },
-		[RUN_COLUMN_TOOK] = { "realtime", "duration" },
-		[RUN_COLUMN_PEAK_RSS] = { "peak_rss" },
-		[RUN_COLUMN_ID] = { "hash", "task_id" },
-		[RUN_COLUMN_CPU] = { "%cpu" },
-		[RUN_COLUMN_REQUESTED] = { "memory" },
-		[RUN_COLUMN_OUTCOME] = { "status" },
-		[RUN_COLUMN_EXIT_CODE] = { "exit" },
-	},
+static const struct run_format *const formats[RUN_FILE_KINDS] = {
+	[RUN_FILE_CSV] = &run_format_csv,
+	[RUN_FILE_SACCT] = &run_format_sacct,
+	[RUN_FILE_NEXTFLOW] = &run_format_nextflow,
 };
 
 static size_t find_column(const struct csv_row *header, const char *const name[2])
@@ -70,18 +30,18 @@ int run_file_columns_parse(const struct csv_row *header, struct run_file_columns
 {
 	static const enum run_column needed[] = { RUN_COLUMN_TYPE, RUN_COLUMN_STARTED,
 		                                  RUN_COLUMN_TOOK };
-	struct run_file_columns found = { .kind = RUN_FILE_CSV };
+	struct run_file_columns found = { .kind = RUN_FILE_CSV, .n = header->n };
 
-	if (find_column(header, names[RUN_FILE_SACCT][RUN_COLUMN_PEAK_RSS]) != SIZE_MAX)
+	if (find_column(header, run_format_sacct.names[RUN_COLUMN_PEAK_RSS]) != SIZE_MAX)
 		found.kind = RUN_FILE_SACCT;
-	else if (find_column(header, names[RUN_FILE_NEXTFLOW][RUN_COLUMN_PEAK_RSS]) != SIZE_MAX)
+	else if (find_column(header, run_format_nextflow.names[RUN_COLUMN_PEAK_RSS]) != SIZE_MAX)
 		found.kind = RUN_FILE_NEXTFLOW;
 	for (size_t i = 0; i < RUN_COLUMNS; i++)
-		found.at[i] = find_column(header, names[found.kind][i]);
+		found.at[i] = find_column(header, formats[found.kind]->names[i]);
 	for (size_t i = 0; i < ARRAY_LEN(needed); i++)
 		if (!has_column(&found, needed[i]))
 			return err_set(err, EBADMSG, "the header has no column '%s'",
-			               names[found.kind][needed[i]][0]);
+			               formats[found.kind]->names[needed[i]][0]);
 	if (found.kind == RUN_FILE_SACCT && !has_column(&found, RUN_COLUMN_ID))
 		return err_set(err, EBADMSG, "the header has no column 'JobID'");
 	if (!has_column(&found, RUN_COLUMN_PEAK_USED) && !has_column(&found, RUN_COLUMN_PEAK_RSS))
@@ -124,110 +84,6 @@ static bool copy_text(struct scan from, char *to, size_t cap)
 	return true;
 }
 
-/* "12.5" of a unit of `scale`. */
-static bool parse_scaled(struct scan s, double scale, uint64_t *ret)
-{
-	double v;
-
-	if (!scan_double(&s, &v) || !scan_at_end(&s) || !(v >= 0) || v * scale > 9e18)
-		return false;
-	*ret = (uint64_t)(v * scale + 0.5);
-	return true;
-}
-
-/* "1.2 GB", "512K", "0", and a plain number of bytes: powers of 1024, as both tools mean them. */
-static bool parse_bytes(struct scan s, uint64_t *ret)
-{
-	char text[32];
-	size_t n = 0;
-
-	for (; s.p < s.end && n < sizeof text - 1; s.p++)
-		if (*s.p != ' ')
-			text[n++] = *s.p;
-	return scan_at_end(&s) && opts_parse_size(scan_mem(text, n), ret);
-}
-
-/* "4000M"; older versions append 'n' (per node) or 'c' (per CPU). */
-static bool parse_requested(struct scan s, uint64_t cpus, uint64_t *ret)
-{
-	uint64_t times = 1;
-
-	if (scan_left(&s) > 1 && (s.end[-1] == 'n' || s.end[-1] == 'c')) {
-		times = s.end[-1] == 'c' ? cpus : 1;
-		s.end--;
-	}
-	return times && parse_bytes(s, ret) && !__builtin_mul_overflow(*ret, times, ret);
-}
-
-/* "3m 4s", "1h 2m", "350ms", "2d 3h"; a plain number is milliseconds, as `trace.raw` writes it. */
-static bool parse_nextflow_time(struct scan s, uint64_t *ret)
-{
-	char text[64];
-	size_t n = 0;
-	uint64_t ms;
-	struct scan plain = s;
-
-	if (scan_u64(&plain, &ms) && scan_at_end(&plain)) {
-		*ret = ms;
-		return !__builtin_mul_overflow(*ret, NS_PER_MS, ret);
-	}
-	for (; s.p < s.end && n < sizeof text; s.p++)
-		if (*s.p != ' ')
-			text[n++] = *s.p;
-	return scan_at_end(&s) && clock_parse_duration(scan_mem(text, n), ret);
-}
-
-static bool parse_started(enum run_file_kind kind, struct scan s, uint64_t *ret)
-{
-	struct scan plain = s;
-	uint64_t ms;
-
-	if (kind == RUN_FILE_NEXTFLOW && scan_u64(&plain, &ms) && scan_at_end(&plain)) {
-		*ret = ms;
-		return !__builtin_mul_overflow(*ret, NS_PER_MS, ret);
-	}
-	if (parse_scaled(s, 1e9, ret))
-		return true;
-	/* Only an instant: what is relative to now would change with each reading. */
-	return scan_left(&s) >= 10 && s.p[4] == '-' && time_parse(s, 0, ret);
-}
-
-static bool parse_took(enum run_file_kind kind, struct scan s, uint64_t *ret)
-{
-	if (kind == RUN_FILE_NEXTFLOW)
-		return parse_nextflow_time(s, ret);
-	if (kind == RUN_FILE_SACCT)
-		return clock_parse_duration(s, ret);
-	return parse_scaled(s, 1e9, ret);
-}
-
-/* sacct's CPU time: "1-02:03:04", "02:03.456" */
-static bool parse_sacct_cpu(struct scan s, uint64_t *ret)
-{
-	struct scan fraction = s, whole;
-	uint64_t ms = 0;
-
-	if (!scan_until(&fraction, '.', &whole))
-		return clock_parse_duration(s, ret);
-	if (scan_left(&fraction) != 3 || !scan_u64(&fraction, &ms) || !scan_at_end(&fraction) ||
-	    !clock_parse_duration(whole, ret))
-		return false;
-	*ret += ms * NS_PER_MS;
-	return true;
-}
-
-/* Of Nextflow a share of one CPU: "98.5%" */
-static bool parse_cpu(enum run_file_kind kind, struct scan s, uint64_t took_ns, uint64_t *ret)
-{
-	if (kind == RUN_FILE_CSV)
-		return parse_scaled(s, 1e9, ret);
-	if (kind == RUN_FILE_SACCT)
-		return parse_sacct_cpu(s, ret);
-	if (s.p < s.end && s.end[-1] == '%')
-		s.end--;
-	return parse_scaled(s, (double)took_ns / 100, ret);
-}
-
 /* "1", and of sacct "1:0", the code and a signal. */
 static bool parse_exit_code(struct scan s, int32_t *ret)
 {
@@ -240,58 +96,14 @@ static bool parse_exit_code(struct scan s, int32_t *ret)
 	return true;
 }
 
-static const struct {
-	enum run_file_kind kind;
-	const char *word, *outcome; /* outcome NULL: no run to learn from, */
-	const char *why;
-} states[] = {
-	{ RUN_FILE_SACCT, "COMPLETED", "ok", NULL },
-	{ RUN_FILE_SACCT, "OUT_OF_MEMORY", "oom_own_limit", NULL },
-	{ RUN_FILE_SACCT, "TIMEOUT", "time_limit", NULL },
-	{ RUN_FILE_SACCT, "DEADLINE", "time_limit", NULL },
-	{ RUN_FILE_SACCT, "NODE_FAIL", "machine_lost", NULL },
-	{ RUN_FILE_SACCT, "RUNNING", NULL, "it is still running" },
-	{ RUN_FILE_SACCT, "PENDING", NULL, "it has not started" },
-	{ RUN_FILE_SACCT, "SUSPENDED", NULL, "it is still running" },
-	{ RUN_FILE_NEXTFLOW, "COMPLETED", "ok", NULL },
-	{ RUN_FILE_NEXTFLOW, "CACHED", NULL, "it was cached, not run" },
-};
-
-static int parse_state(enum run_file_kind kind, struct scan s, char ret[static RUN_OUTCOME_MAX],
-                       struct err *err)
-{
-	struct scan word;
-
-	if (!scan_word(&s, &word)) /* "CANCELLED by 1000" */
-		return 0;
-	for (size_t i = 0; i < ARRAY_LEN(states); i++) {
-		if (states[i].kind != kind || !scan_eq(&word, states[i].word))
-			continue;
-		if (!states[i].outcome)
-			return err_set(err, EBADMSG, "%s", states[i].why);
-		snprintf(ret, RUN_OUTCOME_MAX, "%s", states[i].outcome);
-		return 0;
-	}
-	snprintf(ret, RUN_OUTCOME_MAX, "failed");
-	return 0;
-}
-
-/* "ok", "failed" or the code of a cause: small letters and '_'. */
-static bool parse_outcome(struct scan s, char ret[static RUN_OUTCOME_MAX])
-{
-	for (const char *p = s.p; p < s.end; p++)
-		if ((*p < 'a' || *p > 'z') && *p != '_')
-			return false;
-	return copy_text(s, ret, RUN_OUTCOME_MAX);
-}
-
 /* ---- rows ------------------------------------------------------------------------------------- */
 
 static int refuse(struct err *err, const struct run_file_columns *c, enum run_column column,
                   struct scan text)
 {
 	return err_set(err, EBADMSG, "%s '%.*s': not readable",
-	               names[c->kind][column][0] ? names[c->kind][column][0] : "value",
+	               formats[c->kind]->names[column][0] ? formats[c->kind]->names[column][0]
+	                                                  : "value",
 	               (int)MIN(scan_left(&text), (size_t)40), text.p);
 }
 
@@ -303,7 +115,7 @@ static int parse_type(const struct run_file_columns *c, const struct csv_row *ro
 	const char *tag;
 
 	if (!get_field(c, row, RUN_COLUMN_TYPE, &text))
-		return err_set(err, EBADMSG, "no %s", names[c->kind][RUN_COLUMN_TYPE][0]);
+		return err_set(err, EBADMSG, "no %s", formats[c->kind]->names[RUN_COLUMN_TYPE][0]);
 	tag = c->kind == RUN_FILE_NEXTFLOW ? memmem(text.p, scan_left(&text), " (", 2) : NULL;
 	if (tag && tag > text.p)
 		text.end = tag;
@@ -317,12 +129,13 @@ static int parse_times(const struct run_file_columns *c, const struct csv_row *r
 	struct scan text;
 
 	if (!get_field(c, row, RUN_COLUMN_STARTED, &text))
-		return err_set(err, EBADMSG, "no %s", names[c->kind][RUN_COLUMN_STARTED][0]);
-	if (!parse_started(c->kind, text, &run->started_ns))
+		return err_set(err, EBADMSG, "no %s",
+		               formats[c->kind]->names[RUN_COLUMN_STARTED][0]);
+	if (!formats[c->kind]->started(text, &run->started_ns))
 		return refuse(err, c, RUN_COLUMN_STARTED, text);
 	if (!get_field(c, row, RUN_COLUMN_TOOK, &text))
-		return err_set(err, EBADMSG, "no %s", names[c->kind][RUN_COLUMN_TOOK][0]);
-	if (!parse_took(c->kind, text, &run->took_ns))
+		return err_set(err, EBADMSG, "no %s", formats[c->kind]->names[RUN_COLUMN_TOOK][0]);
+	if (!formats[c->kind]->took(text, &run->took_ns))
 		return refuse(err, c, RUN_COLUMN_TOOK, text);
 	return 0;
 }
@@ -333,7 +146,6 @@ static int parse_peak(const struct run_file_columns *c, const struct csv_row *ro
 {
 	enum run_column column = RUN_COLUMN_PEAK_USED;
 	struct scan text;
-	bool is_read;
 
 	run->basis = RUN_BASIS_JOB;
 	if (!get_field(c, row, column, &text)) {
@@ -342,9 +154,7 @@ static int parse_peak(const struct run_file_columns *c, const struct csv_row *ro
 		if (!get_field(c, row, column, &text))
 			return 0;
 	}
-	is_read = c->kind == RUN_FILE_CSV ? parse_scaled(text, 1 << 20, &run->peak_bytes)
-	                                  : parse_bytes(text, &run->peak_bytes);
-	if (!is_read)
+	if (!formats[c->kind]->peak(text, &run->peak_bytes))
 		return refuse(err, c, column, text);
 	return run->peak_bytes > 0;
 }
@@ -357,15 +167,13 @@ static bool parse_number(const struct run_file_columns *c, const struct csv_row 
 
 	switch (number) {
 	case RUN_CPU:
-		return parse_cpu(c->kind, text, run->took_ns, &run->cpu_ns);
+		return formats[c->kind]->cpu(text, run->took_ns, &run->cpu_ns);
 	case RUN_INPUT:
-		return parse_scaled(text, 1, &run->input_bytes);
+		return run_field_scaled(text, 1, &run->input_bytes);
 	case RUN_REQUESTED:
-		if (c->kind == RUN_FILE_CSV)
-			return parse_scaled(text, 1 << 20, &run->requested_bytes);
 		if (get_field(c, row, RUN_COLUMN_CPUS, &cpus_text))
 			(void)scan_u64(&cpus_text, &cpus);
-		return parse_requested(text, cpus, &run->requested_bytes);
+		return formats[c->kind]->requested(text, cpus, &run->requested_bytes);
 	case RUN_EXIT_CODE:
 		return parse_exit_code(text, &run->exit_code);
 	case RUN_NUMBERS:
@@ -391,7 +199,7 @@ static int parse_numbers(const struct run_file_columns *c, const struct csv_row 
 			continue;
 		if (parse_number(c, row, i, text, run))
 			run->has |= 1u << i;
-		else if (c->kind == RUN_FILE_CSV)
+		else if (formats[c->kind]->is_strict)
 			return refuse(err, c, columns[i], text);
 	}
 	if (!run->requested_bytes) /* sacct's 0 is no request */
@@ -426,9 +234,14 @@ static int parse_texts(const struct run_file_columns *c, const struct csv_row *r
 		return refuse(err, c, RUN_COLUMN_TAGS, text);
 	if (!get_field(c, row, RUN_COLUMN_OUTCOME, &text))
 		return 0;
-	if (c->kind != RUN_FILE_CSV)
-		return parse_state(c->kind, text, run->outcome, err);
-	return parse_outcome(text, run->outcome) ? 0 : refuse(err, c, RUN_COLUMN_OUTCOME, text);
+	switch (formats[c->kind]->outcome(text, run->outcome, err)) {
+	case 0:
+		return 0;
+	case -EINVAL:
+		return refuse(err, c, RUN_COLUMN_OUTCOME, text);
+	default:
+		return -err->code;
+	}
 }
 
 /* All but the peak. */
@@ -523,5 +336,8 @@ int run_file_reader_add(struct run_file_reader *r, const struct csv_row *row, st
 	if (r->columns.kind == RUN_FILE_SACCT)
 		return add_sacct(r, row, ret, ret_line, err);
 	*ret_line = row->line;
+	if (row->n > r->columns.n) /* a separator within a field: those behind it are others */
+		return err_set(err, EBADMSG, "%zu fields, but the header has %zu", row->n,
+		               r->columns.n);
 	return add_single(r, row, ret, err);
 }

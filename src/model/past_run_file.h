@@ -29,6 +29,7 @@ enum run_column {
 struct run_file_columns {
 	enum run_file_kind kind;
 	size_t at[RUN_COLUMNS]; /* SIZE_MAX: not there */
+	size_t n;               /* of the header */
 };
 
 /* -EBADMSG: a column that is needed is missing, and err names it. */

@@ -70,6 +70,19 @@ static void test_run_file__reads_a_row_of_csv(void **state)
 	assert_string_equal(run.tags, "a=b");
 }
 
+static void test_run_file__rejects_a_row_with_more_fields_than_the_header(void **state)
+{
+	struct run_file_reader r;
+	struct past_run run;
+	struct err err;
+
+	begin(&r, "job_type,started_at,duration_seconds,peak_used_mb");
+	assert_int_equal(add(&r, "align, two,1700000000,60,1536", &run, &err), -EBADMSG);
+	assert_string_equal(err.msg, "5 fields, but the header has 4");
+	assert_int_equal(add(&r, "\"align, two\",1700000000,60,1536", &run, &err), 1);
+	assert_string_equal(run.type, "align, two");
+}
+
 static void test_run_file__keeps_absent_apart_from_zero(void **state)
 {
 	struct run_file_reader r;
@@ -201,6 +214,7 @@ static void test_run_file__reads_a_nextflow_trace(void **state)
 }
 
 RUN_TESTS(TEST(test_run_file__reads_a_row_of_csv),
+          TEST(test_run_file__rejects_a_row_with_more_fields_than_the_header),
           TEST(test_run_file__keeps_absent_apart_from_zero),
           TEST(test_run_file__rejects_rows_with_a_reason),
           TEST(test_run_file__names_the_column_that_is_missing),
