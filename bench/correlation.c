@@ -93,7 +93,7 @@ static void show_scene(const struct scene *s, struct data *d)
 		struct correlation_findings f;
 
 		make(d, s->jobs, s->features, s->low, s->high, &random);
-		correlation_find(&d->group, 1, i, &f);
+		(void)correlation_find(&d->group, 1, i, NULL, &f);
 		/* A planted effect counts as found only where it is. */
 		if (f.list.len && (s->low == s->high || f.list.at[0].feature == 0))
 			found++;
@@ -135,7 +135,7 @@ static void show_calibration(struct data *d, size_t sets)
 		struct correlation_findings f;
 
 		make(d, (size_t)(20 * pow(10, next_uniform(&random))), 4, low, low + more, &random);
-		correlation_find(&d->group, 1, i, &f);
+		(void)correlation_find(&d->group, 1, i, NULL, &f);
 		vec_each(&f.list, found) {
 			size_t class = 0;
 

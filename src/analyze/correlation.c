@@ -28,6 +28,7 @@ struct search {
 	const struct correlation_group *groups;
 	VEC(struct test) tests;              /* the strongest first */
 	VEC(struct split_outcomes) outcomes; /* of each group */
+	const atomic_bool *cancel;           /* NULL: none */
 	uint64_t random;
 	unsigned done; /* permutations */
 };
@@ -52,6 +53,11 @@ static void add_tests(struct search *s, size_t group)
 		else
 			split_table_done(&t.table);
 	}
+}
+
+static bool is_cancelled(const struct search *s)
+{
+	return s->cancel && atomic_load(s->cancel);
 }
 
 static int by_strength(const void *x, const void *y)
@@ -98,7 +104,8 @@ static void judge(struct search *s)
 	const unsigned most = (unsigned)(CORRELATION_LEVEL * (CORRELATION_PERMUTATIONS + 1));
 	double q = 0;
 
-	while (s->done < CORRELATION_PERMUTATIONS && s->tests.at[0].together < most)
+	while (s->done < CORRELATION_PERMUTATIONS && s->tests.at[0].together < most &&
+	       !is_cancelled(s))
 		permute(s);
 	vec_each(&s->tests, t) {
 		q = fmax(q, (t->together + 1.0) / (s->done + 1.0));
@@ -151,22 +158,27 @@ static void search_done(struct search *s)
 	vec_done(&s->outcomes);
 }
 
-void correlation_find(const struct correlation_group *groups, size_t n, uint64_t seed,
-                      struct correlation_findings *ret)
+bool correlation_find(const struct correlation_group *groups, size_t n, uint64_t seed,
+                      const atomic_bool *cancel, struct correlation_findings *ret)
 {
-	cleanup(search_done) struct search s = { .groups = groups, .random = seed };
+	cleanup(search_done) struct search s = { .groups = groups,
+		                                 .cancel = cancel,
+		                                 .random = seed };
 
 	*ret = (struct correlation_findings){ 0 };
 	for (size_t i = 0; i < n; i++)
 		add_tests(&s, i);
 	ret->tests = s.tests.len;
 	if (!s.tests.len)
-		return;
+		return true;
 	observe(&s);
 	judge(&s);
+	if (is_cancelled(&s))
+		return false;
 	vec_each(&s.tests, t)
 		if (is_finding(t, ret))
 			report(&s, t, ret);
+	return true;
 }
 
 void correlation_findings_done(struct correlation_findings *f)

@@ -9,6 +9,7 @@
  * maxT), which keeps the properties of a job together. docs/learning.md has the measured power and calibration. */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,9 +52,10 @@ struct correlation_findings {
 	size_t tests;                         /* properties that could be judged */
 };
 
-/* The same arguments give the same findings. Groups and features beyond the bounds above are ignored. */
-void correlation_find(const struct correlation_group *groups, size_t n, uint64_t seed,
-                      struct correlation_findings *ret);
+/* The same arguments give the same findings. Groups and features beyond the bounds above are ignored. False: `cancel`
+ * (NULL: none) was set meanwhile, and nothing was found. */
+bool correlation_find(const struct correlation_group *groups, size_t n, uint64_t seed,
+                      const atomic_bool *cancel, struct correlation_findings *ret);
 void correlation_findings_done(struct correlation_findings *f);
 /* Of a finding with this q, as calibrated by bench/correlation.c. */
 double correlation_confidence(double q);

@@ -54,6 +54,12 @@ void history_obey_cancel(struct history *r, const struct history_cancel *cancel)
 	r->cancel = cancel;
 }
 
+const atomic_bool *history_cancel_flag(const struct history *r)
+{
+	return r->cancel ? &r->cancel->is_cancelled : NULL;
+}
+
+/* A short statement ends before SQLite asks is_late(): many of them must not outlast the request. */
 int history_begin(struct history *r, struct history **ret_scope, struct err *err)
 {
 	int result;
@@ -61,6 +67,8 @@ int history_begin(struct history *r, struct history **ret_scope, struct err *err
 	r->deadline_ns = clock_mono_ns() + HISTORY_TIME_NS;
 	if (r->cancel)
 		r->deadline_ns = MIN(r->deadline_ns, r->cancel->until_ns);
+	if (is_late(r))
+		return err_set(err, ETIME, "the request took too long, or was cancelled");
 	result = db_exec(r->db, "BEGIN", err);
 	if (result == 0)
 		*ret_scope = r;

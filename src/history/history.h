@@ -26,6 +26,8 @@ struct history_cancel {
 
 /* From now on a cancelled request ends calls early, too (-ETIME). */
 void history_obey_cancel(struct history *r, const struct history_cancel *cancel);
+/* For what takes long between two calls; NULL: none. */
+const atomic_bool *history_cancel_flag(const struct history *r);
 
 /* Where a page begins: at a time, and after what was read before. It advances with every record;
  * begin with { .since_ns = T }. */

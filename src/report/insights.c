@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/insights.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -213,7 +214,9 @@ static void add_anomaly(struct insights *in, const struct property_table *t, enu
 			see(&to->pattern, row->ended_ns);
 }
 
-static void find_correlations(struct insights *in, struct property_table **tables, size_t n)
+/* False: it was cancelled. */
+static bool find_correlations(struct insights *in, struct property_table **tables, size_t n,
+                              const atomic_bool *cancel)
 {
 	cleanup(freep) struct correlation_group *groups = xcalloc(n + 1, sizeof *groups);
 	cleanup(correlation_findings_done) struct correlation_findings found = { 0 };
@@ -223,15 +226,17 @@ static void find_correlations(struct insights *in, struct property_table **table
 		in->judged_jobs += tables[i]->rows.len;
 	}
 	in->judged_types = n;
-	correlation_find(groups, n, SEED, &found);
+	if (!correlation_find(groups, n, SEED, cancel, &found))
+		return false;
 	vec_each(&found.list, f)
 		if (!is_repeated(tables[f->group], f, found.list.at))
 			add_finding(in, tables[f->group], f);
+	return true;
 }
 
 /* ---- all of it ---------------------------------------------------------------------------------- */
 
-static void judge(struct insights *in)
+static bool judge(struct insights *in, const atomic_bool *cancel)
 {
 	cleanup(freep) struct property_table **tables = xcalloc(in->types.len + 1, sizeof *tables);
 	size_t n = 0;
@@ -242,10 +247,12 @@ static void judge(struct insights *in)
 		if (can_judge(in, t))
 			tables[n++] = t;
 	}
-	find_correlations(in, tables, n);
+	if (!find_correlations(in, tables, n, cancel))
+		return false;
 	vec_each(&in->types, t)
 		for (enum anomaly_kind i = 0; i < ANOMALY_KIND_COUNT; i++)
 			add_anomaly(in, t, i);
+	return true;
 }
 
 int insights_gather(struct history *r, uint64_t since_ns, size_t min_jobs, struct insights *ret,
@@ -259,11 +266,12 @@ int insights_gather(struct history *r, uint64_t since_ns, size_t min_jobs, struc
 		result = history_imported_runs(r, INSIGHTS_JOBS_MAX, add_run, &found, err);
 	for (size_t i = 0; result >= 0 && i < found.types.len; i++)
 		result = add_contexts(r, &found.types.at[i], err);
+	if (result >= 0 && !judge(&found, r ? history_cancel_flag(r) : NULL))
+		result = err_set(err, ETIME, "the analysis was cancelled");
 	if (result < 0) {
 		insights_done(&found);
 		return result;
 	}
-	judge(&found);
 	*ret = found;
 	return 0;
 }

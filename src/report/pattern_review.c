@@ -35,6 +35,7 @@ static bool find_property(const struct property_table *t, const struct pattern *
 static bool is_contradicted_by(const struct property_table *t, const struct pattern *p)
 {
 	struct rate inside = { 0 }, outside = { 0 };
+	struct rate_interval since;
 	size_t property;
 
 	if (!find_property(t, p, &property))
@@ -48,7 +49,10 @@ static bool is_contradicted_by(const struct property_table *t, const struct patt
 		to->jobs++;
 		to->failed += t->rows.at[i].failed;
 	}
-	return rate_newcombe(inside, outside, LEVEL_Z).high < p->low;
+	if (!inside.jobs || !outside.jobs)
+		return false;
+	since = rate_newcombe(inside, outside, LEVEL_Z);
+	return p->effect < 0 ? since.low > p->high : since.high < p->low;
 }
 
 /* None of the jobs since then had it: else it would have been found. */

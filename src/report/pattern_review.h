@@ -6,7 +6,7 @@
 #include "report/insights.h"
 
 /* Appends what is to be stored. Jobs that ended after a pattern was last seen contradict it when
- *  - of a correlation: the difference of their failure rates is below its interval, with 95 % confidence;
+ *  - of a correlation: the difference of their failure rates is smaller than its interval, with 95 % confidence;
  *  - of an anomaly: none of them had it, and that had a probability of less than 5 %. */
 void pattern_review(const struct insights *in, const struct patterns *stored, uint64_t now_ns,
                     struct patterns *ret);

@@ -43,7 +43,7 @@ static void test_correlation__finds_nothing_where_failures_are_independent(void 
 	(void)state;
 	fill(&t);
 	g = group_of(&t, FEATURES);
-	correlation_find(&g, 1, 1, &f);
+	assert_true(correlation_find(&g, 1, 1, NULL, &f));
 	assert_int_equal(f.tests, FEATURES);
 	assert_int_equal(f.list.len, 0);
 	correlation_findings_done(&f);
@@ -60,7 +60,7 @@ static void test_correlation__finds_a_step_and_its_limit_among_other_properties(
 	for (size_t i = 0; i < JOBS; i++)
 		t.failed[i] = scatter(i * 29 + 5) < (t.value[2 * JOBS + i] > 0.6 ? 0.8 : 0.1);
 	g = group_of(&t, FEATURES);
-	correlation_find(&g, 1, 1, &f);
+	assert_true(correlation_find(&g, 1, 1, NULL, &f));
 	assert_int_equal(f.list.len, 1);
 	assert_int_equal(f.list.at[0].feature, 2);
 	assert_true(f.list.at[0].from > 0.5 && f.list.at[0].from < 0.7);
@@ -83,7 +83,7 @@ static void test_correlation__reports_the_lower_side_if_that_fails_more(void **s
 	for (size_t i = 0; i < JOBS; i++)
 		t.failed[i] = t.value[i] < 0.4;
 	g = group_of(&t, 1);
-	correlation_find(&g, 1, 1, &f);
+	assert_true(correlation_find(&g, 1, 1, NULL, &f));
 	assert_int_equal(f.list.len, 1);
 	assert_true(isinf(f.list.at[0].from) && fabs(f.list.at[0].to - 0.4) < 0.1);
 	assert_true(rate_of(f.list.at[0].inside) > rate_of(f.list.at[0].outside));
@@ -102,7 +102,7 @@ static void test_correlation__finds_a_range_in_the_middle(void **state)
 	for (size_t i = 0; i < JOBS; i++)
 		t.failed[i] = t.value[i] > 0.35 && t.value[i] < 0.65;
 	g = group_of(&t, 1);
-	correlation_find(&g, 1, 1, &f);
+	assert_true(correlation_find(&g, 1, 1, NULL, &f));
 	assert_int_equal(f.list.len, 1);
 	assert_true(fabs(f.list.at[0].from - 0.35) < 0.1 && fabs(f.list.at[0].to - 0.65) < 0.1);
 	assert_int_equal(f.list.at[0].outside.failed, 0);
@@ -121,7 +121,7 @@ static void test_correlation__gives_fishers_p_for_yes_and_no(void **state)
 		t.failed[i] = i % 3 == 0 ? i % 2 : i % 10 == 1;
 	}
 	g = group_of(&t, 1);
-	correlation_find(&g, 1, 1, &f);
+	assert_true(correlation_find(&g, 1, 1, NULL, &f));
 	assert_int_equal(f.list.len, 1);
 	assert_true(f.list.at[0].from == 0.5);
 	assert_true(fabs(f.list.at[0].p - rate_fisher(f.list.at[0].inside, f.list.at[0].outside)) <
@@ -143,7 +143,7 @@ static void test_correlation__leaves_out_jobs_whose_value_is_not_known(void **st
 			t.value[i] = NAN;
 	}
 	g = group_of(&t, 1);
-	correlation_find(&g, 1, 1, &f);
+	assert_true(correlation_find(&g, 1, 1, NULL, &f));
 	assert_int_equal(f.list.len, 1);
 	assert_int_equal(f.list.at[0].inside.jobs + f.list.at[0].outside.jobs, JOBS - JOBS / 6);
 	correlation_findings_done(&f);
@@ -166,7 +166,7 @@ static void test_correlation__does_not_compare_jobs_of_two_types(void **state)
 	}
 	g[0] = group_of(&small, 1);
 	g[1] = group_of(&large, 1);
-	correlation_find(g, 2, 1, &f);
+	assert_true(correlation_find(g, 2, 1, NULL, &f));
 	assert_int_equal(f.tests, 0);
 	assert_int_equal(f.list.len, 0);
 	correlation_findings_done(&f);
@@ -183,8 +183,8 @@ static void test_correlation__is_the_same_for_the_same_seed(void **state)
 	for (size_t i = 0; i < JOBS; i++)
 		t.failed[i] = scatter(i * 29 + 5) < (t.value[i] > 0.6 ? 0.7 : 0.1);
 	g = group_of(&t, FEATURES);
-	correlation_find(&g, 1, 7, &a);
-	correlation_find(&g, 1, 7, &b);
+	assert_true(correlation_find(&g, 1, 7, NULL, &a));
+	assert_true(correlation_find(&g, 1, 7, NULL, &b));
 	assert_int_equal(a.list.len, b.list.len);
 	assert_int_equal(a.list.len, 1);
 	assert_true(a.list.at[0].q == b.list.at[0].q && a.list.at[0].p == b.list.at[0].p);
@@ -201,8 +201,25 @@ static void test_correlation__claims_nothing_that_five_jobs_cannot_show(void **s
 	struct correlation_findings f;
 
 	(void)state;
-	correlation_find(&g, 1, 1, &f);
+	assert_true(correlation_find(&g, 1, 1, NULL, &f));
 	assert_int_equal(f.tests, 1);
+	assert_int_equal(f.list.len, 0);
+	correlation_findings_done(&f);
+}
+
+static void test_correlation__ends_when_it_is_cancelled(void **state)
+{
+	const atomic_bool cancel = true;
+	struct correlation_findings f;
+	struct correlation_group g;
+	struct table t;
+
+	(void)state;
+	fill(&t);
+	for (size_t i = 0; i < JOBS; i++)
+		t.failed[i] = t.value[i] > 0.7;
+	g = group_of(&t, FEATURES);
+	assert_false(correlation_find(&g, 1, 1, &cancel, &f));
 	assert_int_equal(f.list.len, 0);
 	correlation_findings_done(&f);
 }
@@ -220,6 +237,7 @@ int main(void)
 		cmocka_unit_test(test_correlation__does_not_compare_jobs_of_two_types),
 		cmocka_unit_test(test_correlation__is_the_same_for_the_same_seed),
 		cmocka_unit_test(test_correlation__claims_nothing_that_five_jobs_cannot_show),
+		cmocka_unit_test(test_correlation__ends_when_it_is_cancelled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

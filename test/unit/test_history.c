@@ -333,6 +333,33 @@ static void test_reader_heed__ends_calls_that_nobody_waits_for(void **state)
 	world_rmdir(dir);
 }
 
+/* Thousands of them must not outlast a request, either. */
+static void test_reader_heed__ends_calls_too_short_to_be_interrupted(void **state)
+{
+	struct history_cancel cancel = { .until_ns = UINT64_MAX, .is_cancelled = true };
+	char *dir = world_dir();
+	struct err err = { 0 };
+	struct job job;
+	struct world w;
+	struct store *st;
+	struct history *r;
+
+	(void)state;
+	world_init(&w, 29);
+	world_add_job(&w, "short");
+	st = world_open(&w, dir);
+	world_put(&w, st);
+	r = open_reader(dir);
+	assert_int_equal(history_get_job(r, KEY("short"), &job, &err), 0);
+	history_obey_cancel(r, &cancel);
+	assert_int_equal(history_get_job(r, KEY("short"), &job, &err), -ETIME);
+	assert_true(*history_cancel_flag(r));
+	history_close(r);
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
 static void end_job(struct world *w, enum job_status status)
 {
 	w->jobs.at[0].status = status;
@@ -506,6 +533,7 @@ RUN_TESTS(TEST(test_reader_next_snapshot__brings_all_back_oldest_first),
           TEST(test_reader_history__tells_all_lives_of_a_pid_in_pages),
           TEST(test_reader_history__counts_only_what_was_the_users),
           TEST(test_reader_heed__ends_calls_that_nobody_waits_for),
+          TEST(test_reader_heed__ends_calls_too_short_to_be_interrupted),
           TEST(test_reader_profile__sums_the_kernels_totals),
           TEST(test_reader_profile__survives_the_rows_of_its_processes),
           TEST(test_reader_storage__extrapolates_growth_and_what_becomes_old),
