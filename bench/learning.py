@@ -3,7 +3,7 @@
 
 The kinds are what batch jobs show: peaks that hardly vary, that follow the size of the input (with little or much noise, as a power, up to a cap),
 heavy tails, several modes, drift, steps, cycles, cohorts; types with a handful of runs, and with thousands. `mixed` is all of them in proportions like those of
-a workflow. Everything follows from the seed."""
+a workflow; `workflows` are six whose tasks process the same samples in batches. Everything follows from the seed."""
 import argparse
 import json
 import math
@@ -70,6 +70,46 @@ def history(rng, types):
 	return sorted(run for i, (kind, n) in enumerate(types) for run in runs_of(rng, kind, "%s_%d" % (kind, i), n))
 
 
+def workflow(rng):
+	"""All runs of one workflow, in time order: its tasks process the same samples, batch after batch. Inputs drift from batch to batch; a task may see few of the
+	samples, or divide each of them; a few tasks use most of the memory and time."""
+	batches, start, level, spread = [], 0, 0, rng.uniform(.2, 1)
+	samples = rng.randint(30, 250)
+	while samples > 0:
+		size = min(samples, rng.randint(3, 40))
+		batches.append((start, [math.exp(level + rng.gauss(0, spread)) for _ in range(size)]))
+		samples, start, level = samples - size, start + rng.uniform(1e4, 2e6), level + rng.gauss(0, .3)
+	runs = []
+	for task in range(rng.randint(12, 50)):
+		kind, share, parts = rng.choice(MIX), rng.choice((1, 1, 1, .3, .05)), rng.choice((1, 1, 1, 1, 2, rng.randint(3, 10)))
+		chosen = sorted((begin + task * 600 + rng.uniform(0, 3000), x * noise(rng, .15)) for begin, inputs in batches for x in inputs
+				if rng.random() < share for _ in range(parts))
+		if len(chosen) > 1:
+			runs += task_runs(rng, kind, "%s_%d" % (kind, task), chosen)
+	return sorted(runs)
+
+
+def task_runs(rng, kind, name, chosen):
+	"""As runs_of(), at these (start, relative input)."""
+	size, seconds = math.exp(rng.gauss(math.log(1.5 * GIB), 1.6)), math.exp(rng.gauss(math.log(300), 1.6))
+	relative, inputs = peaks_of(rng, kind, [x for _, x in chosen])
+	peaks = [min(max(size * r, 4 * MIB), 900 * GIB) for r in relative]
+	wanted, by_input = max(peaks) * rng.uniform(1.1, 6) / GIB, rng.uniform(0, 1.2)
+	preset = next((p for p in PRESETS_GIB if p >= wanted), PRESETS_GIB[-1])
+	for (start, _), peak, x in zip(chosen, peaks, inputs):
+		yield start, name, min(max(seconds * x**by_input * noise(rng, .4), 1), 432000), peak / MIB, int(x * 2e9), preset * 1024
+
+
+def workflows(seed):
+	"""Six of them, each with types of its own."""
+	each = [workflow(random.Random("workflow %d %d" % (seed, i))) for i in range(6)]
+	return sorted((start, "w%d_%s" % (i, name), *rest) for i, runs in enumerate(each) for start, name, *rest in runs)
+
+
+def without_input(runs):
+	return [(*run[:4], "", run[5]) for run in runs]
+
+
 def histories(seed):
 	"""(name, its runs)"""
 	for kind in KINDS:
@@ -82,7 +122,10 @@ def histories(seed):
 	rng = random.Random("mixed %d" % seed)
 	mixed = history(rng, [(rng.choice(MIX), max(3, int(100 * noise(rng, 1)))) for _ in range(90)])
 	yield "mixed", mixed
-	yield "mixed_no_input", [(*run[:4], "", run[5]) for run in mixed]
+	yield "mixed_no_input", without_input(mixed)
+	six = workflows(seed)
+	yield "workflows", six
+	yield "workflows_no_input", without_input(six)
 
 
 def write(path, runs):

@@ -5,10 +5,14 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/suggestion.h"
 #include "cli/cli.h"
 #include "cli/job_selection.h"
 #include "kernel/user_namespace.h"
+#include "model/verdict.h"
 #include "view/estimate_view.h"
+
+#define ATTEMPT_NOT_GIVEN UINT64_MAX
 
 struct request {
 	struct estimate_query query;
@@ -18,6 +22,22 @@ struct request {
 	bool is_in[ESTIMATE_SYNTAXES]; /* as which scheduler wants it */
 };
 
+static int check_cause(const struct cli *cli, const char *cause)
+{
+	struct suggestion s = { .word = cause, .len = strlen(cause) };
+
+	if (verdict_code_find(cause) < VERDICT_CODE_COUNT || strcmp(cause, "failed") == 0)
+		return CLI_OK;
+	for (enum verdict_code i = 0; i < VERDICT_CODE_COUNT; i++)
+		suggestion_offer(&s, verdict_code_name(i));
+	if (s.best)
+		return cli_usage(cli, "--last-exit '%s': no cause; did you mean %s?", cause,
+		                 s.best);
+	return cli_usage(cli, "--last-exit '%s': write a cause as `proctor why --json` names it",
+	                 cause);
+}
+
+/* Who knows why the last attempt failed asks for the second one. */
 static int check(const struct cli *cli, struct request *rq)
 {
 	size_t syntaxes = 0;
@@ -32,6 +52,8 @@ static int check(const struct cli *cli, struct request *rq)
 		return cli_usage(cli, "--policy '%s': write low-waste or low-failure", rq->policy);
 	if (rq->sheet > UINT32_MAX)
 		return cli_usage(cli, "--sheet: write the number of a sheet");
+	if (rq->attempt == ATTEMPT_NOT_GIVEN)
+		rq->attempt = rq->query.last_exit ? 2 : 1;
 	if (rq->attempt < 1 || rq->attempt > 100)
 		return cli_usage(cli, "--attempt: write a number from 1 to 100");
 	if (rq->attempt > 1 && !rq->query.last_exit)
@@ -39,6 +61,8 @@ static int check(const struct cli *cli, struct request *rq)
 			cli,
 			"--attempt %llu also needs --last-exit CAUSE, as `proctor why` names it",
 			(unsigned long long)rq->attempt);
+	if (rq->query.last_exit && check_cause(cli, rq->query.last_exit) != CLI_OK)
+		return CLI_USAGE;
 	rq->query.policy = strcmp(rq->policy, "low-waste") == 0 ? PEAK_LOW_WASTE : PEAK_LOW_FAILURE;
 	rq->query.sheet = (uint32_t)rq->sheet;
 	rq->query.attempt = (unsigned)rq->attempt;
@@ -98,11 +122,12 @@ static int estimate(const struct cli *cli, const struct request *rq)
 
 static int run(struct cli *cli, int argc, char **argv)
 {
-	struct request rq = { .policy = "low-failure", .attempt = 1 };
+	struct request rq = { .policy = "low-failure", .attempt = ATTEMPT_NOT_GIVEN };
 	const struct opt opts[] = {
 		{ "sheet", 0, OPT_U64, &rq.sheet, "N", "of this sheet only" },
 		{ "input-bytes", 0, OPT_U64, &rq.input_bytes, "BYTES", "the size of its input" },
-		{ "attempt", 0, OPT_U64, &rq.attempt, "K", "the attempt to come; 1 is the first" },
+		{ "attempt", 0, OPT_U64, &rq.attempt, "K",
+		  "the attempt to come; 1 is the first, 2 with --last-exit" },
 		{ "last-exit", 0, OPT_TEXT, &rq.query.last_exit, "CAUSE",
 		  "why the one before failed: oom_own_limit, time_limit, …" },
 		{ "policy", 0, OPT_TEXT, &rq.policy, "POLICY",

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/verdict.h"
 
+#include <string.h>
+
 #include "base/defs.h"
 
 static const struct {
@@ -26,6 +28,15 @@ static const char *const sources[] = {
 const char *verdict_code_name(enum verdict_code code)
 {
 	return codes[code].name;
+}
+
+enum verdict_code verdict_code_find(const char *name)
+{
+	enum verdict_code code = 0;
+
+	while (code < VERDICT_CODE_COUNT && strcmp(codes[code].name, name) != 0)
+		code++;
+	return code;
 }
 
 const char *verdict_code_words(enum verdict_code code)

@@ -118,6 +118,8 @@ struct verdict {
 };
 
 const char *verdict_code_name(enum verdict_code code);
+enum verdict_code verdict_code_find(
+	const char *name); /* VERDICT_CODE_COUNT: there is none of this name */
 const char *verdict_code_words(enum verdict_code code);
 const char *verdict_confidence_name(enum verdict_confidence confidence);
 const char *evidence_source(enum evidence_kind kind);

@@ -12,6 +12,7 @@
 #include "history/job_query.h"
 #include "history/past_run_query.h"
 #include "model/past_run_list.h"
+#include "model/verdict.h"
 
 #define RUNS_MAX 50000 /* of each source, the newest */
 #define LATEST 1024    /* runs that quantiles are taken of */
@@ -56,13 +57,11 @@ static bool is_of_type(const struct gathering *g, const char *type)
 	return strcmp(type, g->query->type) == 0;
 }
 
-/* Jobs come newest first. One whose name was given is what its user calls the same. */
-static bool has_other_shape(struct gathering *g, const struct job *job)
+/* Jobs of the type come newest first. One whose name was given is what its user calls the same. */
+static bool has_other_shape(struct gathering *g, const char *command, bool type_is_given)
 {
-	uint64_t shape = job->type_is_given ? 0 : command_shape(job->command);
+	uint64_t shape = type_is_given ? 0 : command_shape(command);
 
-	if (!is_of_type(g, job->type))
-		return false;
 	if (!g->has_shape) {
 		g->has_shape = true;
 		g->shape = shape;
@@ -76,6 +75,12 @@ static bool is_to_learn(const struct job *job)
 	return job->status == JOB_COMPLETED || (job->status == JOB_FAILED && job_is_oom(job));
 }
 
+/* The estimate is of whole jobs, and it is one of its type: else it is experience. */
+static bool is_asked_for(const struct gathering *g, const struct job *job)
+{
+	return g->query->sheet == 0 && is_of_type(g, job->type);
+}
+
 static int add_job(void *self, const struct job *job)
 {
 	struct gathering *g = self;
@@ -87,10 +92,10 @@ static int add_job(void *self, const struct job *job)
 	if (job->status == JOB_RUNNING || job->status == JOB_LOST)
 		return 0;
 	if (!is_to_learn(job)) {
-		g->to->failed += is_of_type(g, job->type);
+		g->to->failed += is_asked_for(g, job);
 		return 0;
 	}
-	if (has_other_shape(g, job)) {
+	if (is_asked_for(g, job) && has_other_shape(g, job->command, job->type_is_given)) {
 		g->to->other_shapes++;
 		return 0;
 	}
@@ -107,14 +112,36 @@ static int add_job(void *self, const struct job *job)
 	return 0;
 }
 
+/* Only its largest process is known, and not whether it ran out of memory. */
+static int add_sheet(void *self, const struct sheet_run *sheet)
+{
+	struct gathering *g = self;
+
+	if (strcmp(sheet->run.outcome, "ok") != 0)
+		g->to->failed++;
+	else if (has_other_shape(g, sheet->command, sheet->type_is_given))
+		g->to->other_shapes++;
+	else if (sheet->run.peak_bytes)
+		(void)past_run_list_add(&g->runs, &sheet->run);
+	return 0;
+}
+
+/* What the administrator imported is for all. */
+static bool is_for_user(const struct gathering *g, const struct past_run *run)
+{
+	return g->query->of_all_users || run->uid == g->query->uid || run->uid == 0;
+}
+
 static int add_imported(void *self, const struct past_run *run)
 {
 	struct gathering *g = self;
 	bool is_failed = *run->outcome && strcmp(run->outcome, "ok") != 0 &&
 	                 strncmp(run->outcome, "oom", 3) != 0;
 
+	if (!is_for_user(g, run))
+		return 0;
 	if (is_failed)
-		g->to->failed += is_of_type(g, run->type);
+		g->to->failed += is_of_type(g, run->type) && run->sheet == g->query->sheet;
 	else
 		(void)past_run_list_add(&g->runs, run);
 	return 0;
@@ -228,23 +255,32 @@ static void predict_memory(const struct learners *l, const struct gathering *g,
 	to->confidence = to->rule.confidence;
 }
 
+enum estimate_raise estimate_raise_after(const char *cause)
+{
+	static const enum estimate_raise raises[VERDICT_CODE_COUNT] = {
+		[VERDICT_OOM_OWN_LIMIT] = RAISED_MEMORY, [VERDICT_OOM_OUTER_LIMIT] = RAISED_MEMORY,
+		[VERDICT_OOM_MACHINE] = RAISED_MEMORY,   [VERDICT_OOM_DAEMON] = RAISED_MEMORY,
+		[VERDICT_TIME_LIMIT] = RAISED_TIME,      [VERDICT_TIMEOUT_COMMAND] = RAISED_TIME,
+	};
+	enum verdict_code code = verdict_code_find(cause);
+
+	return code < VERDICT_CODE_COUNT ? raises[code] : RAISED_NOTHING;
+}
+
 /* After a failure only what ran out is raised: memory as in the cost model, time to twice as much. */
 static void raise_after_failure(const struct estimate_query *q, const struct learners *l,
                                 struct run_estimate *to)
 {
-	const char *why = q->last_exit ? q->last_exit : "";
 	double largest = l->memory.estimator.stats.largest;
 
-	if (q->attempt < 2)
-		return;
-	if (strncmp(why, "oom", 3) == 0) {
-		to->raised = RAISED_MEMORY;
+	if (q->attempt > 1 && q->last_exit)
+		to->raised = estimate_raise_after(q->last_exit);
+	if (to->raised == RAISED_MEMORY) {
 		for (unsigned i = 1; i < q->attempt; i++)
 			to->memory.value = largest > to->memory.value ? largest
 			                                              : 2 * to->memory.value;
 		to->memory.upper = MAX(to->memory.upper, to->memory.value);
-	} else if (strcmp(why, "time_limit") == 0 || strcmp(why, "timeout_command") == 0) {
-		to->raised = RAISED_TIME;
+	} else if (to->raised == RAISED_TIME) {
 		to->time.upper = ldexp(to->time.upper, (int)MIN(q->attempt, 16u) - 1);
 		to->time.value = ldexp(to->time.value, (int)MIN(q->attempt, 16u) - 1);
 	}
@@ -284,6 +320,8 @@ int run_estimate_gather(struct history *r, const struct estimate_query *query,
 {
 	cleanup(learners_freep) struct learners *l = xcalloc(1, sizeof *l);
 	const struct job_filter filter = { .of_one_user = !query->of_all_users, .uid = query->uid };
+	const struct sheet_filter sheets = { query->type, query->sheet,
+		                             query->of_all_users ? HISTORY_ANY_UID : query->uid };
 	struct run_estimate found = { 0 };
 	struct gathering g = { .query = query, .to = &found };
 	int result;
@@ -293,6 +331,8 @@ int run_estimate_gather(struct history *r, const struct estimate_query *query,
 	peak_experience_init(&l->cpu.experience, query->policy);
 	peak_experience_init(&l->time.experience, query->policy);
 	result = history_jobs(r, &filter, RUNS_MAX, add_job, &g, err);
+	if (result >= 0 && query->sheet)
+		result = history_sheet_runs(r, &sheets, RUNS_MAX, add_sheet, &g, err);
 	if (result >= 0)
 		result = history_imported_runs(r, RUNS_MAX, add_imported, &g, err);
 	if (result >= 0) {

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 
 #include "job/pressure.h"
 #include "kernel/blocked_reader.h"
-#include "model/field.h"
 #include "rpc/rpc_params.h"
 #include "serve/methods.h"
 #include "serve/resource_context.h"
@@ -60,8 +58,7 @@ METHOD(method_context_get)
 	return 0;
 }
 
-/* NULL: see err. */
-static const struct pressure *get_pressure(const struct methods *m, struct err *err)
+const struct pressure *methods_pressure(const struct methods *m, struct err *err)
 {
 	const struct pressure *p = m->host.engine ? engine_pressure(m->host.engine) : NULL;
 
@@ -72,7 +69,7 @@ static const struct pressure *get_pressure(const struct methods *m, struct err *
 
 METHOD(method_pressure_get)
 {
-	const struct pressure *p = get_pressure(self, err);
+	const struct pressure *p = methods_pressure(self, err);
 
 	(void)peer, (void)params;
 	if (!p)
@@ -81,61 +78,6 @@ METHOD(method_pressure_get)
 	json_put_str(result, "level", pressure_name(p->level));
 	json_put_text(result, "reason", p->why);
 	json_put_u64(result, "delay_seconds", pressure_delay_s(p->level));
-	json_end_object(result);
-	return 0;
-}
-
-/* Whether a job or a sheet is to be started. */
-static int what_param(const json_t *params, bool *ret_is_job, struct err *err)
-{
-	const char *what = "job";
-
-	if (rpc_params_text(params, "what", 16, &what, err) < 0)
-		return -err->code;
-	*ret_is_job = strcmp(what, "job") == 0;
-	if (!*ret_is_job && strcmp(what, "sheet") != 0)
-		return err_set(err, EINVAL, "what is 'job' or 'sheet'");
-	return 0;
-}
-
-#define RECORD struct pressure_facts
-static const struct field fact_rows[] = {
-	{ "memory_used_mb", FIELD(ORDINAL, memory_used), .unit = UNIT_MIB },
-	{ "memory_limit_mb", FIELD(ORDINAL, memory_limit), .unit = UNIT_MIB },
-	{ "system_memory_used_mb", FIELD(ORDINAL, machine_used), .unit = UNIT_MIB },
-	{ "system_memory_total_mb", FIELD(ORDINAL, machine_total), .unit = UNIT_MIB },
-	{ "processes", FIELD(ORDINAL, processes) },
-	{ "processes_limit", FIELD(ORDINAL, processes_limit) },
-	{ "psi_memory_percent", FIELD(RATIO, memory_stall_ratio), .decimals = 2 },
-};
-#undef RECORD
-
-METHOD(method_admit)
-{
-	static const struct field_table facts = FIELD_TABLE(fact_rows);
-	const struct pressure *p;
-	const char *job_type =
-		NULL; /* checked; estimates are the caller's, who knows its history */
-	uint64_t estimated_mb = 0, available = 0;
-	char why[PRESSURE_WHY_MAX];
-	bool is_job, has_room;
-
-	(void)peer;
-	if (rpc_params_text(params, "job_type", 128, &job_type, err) < 0 ||
-	    rpc_params_u64(params, "estimated_memory_mb", 0, UINT32_MAX, &estimated_mb, err) < 0 ||
-	    !(p = get_pressure(self, err)) || what_param(params, &is_job, err) < 0)
-		return -err->code;
-	has_room = pressure_has_room(&p->facts, estimated_mb << 20, &available);
-	if (!has_room)
-		pressure_no_room_words(estimated_mb << 20, available, why);
-	json_begin_object(result);
-	json_put_bool(result, "allowed", pressure_admits(p->level, is_job) && has_room);
-	json_put_u64(result, "delay_seconds",
-	             pressure_delay_s(has_room ? p->level : MAX(p->level, PRESSURE_MEDIUM)));
-	json_put_str(result, "pressure_level", pressure_name(p->level));
-	json_put_text(result, "reason", has_room ? p->why : why);
-	json_key(result, "based_on");
-	fields_json_object(result, &facts, &p->facts);
 	json_end_object(result);
 	return 0;
 }

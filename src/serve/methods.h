@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* methods.h - the table of methods, the same for a job's door and for the daemon, and what they share.
  * One file per noun: method_daemon.c, method_job.c, method_sheet.c, method_recorded.c, method_bus.c,
- * method_pressure.c, method_verdict.c, method_trace.c. */
+ * method_pressure.c, method_admit.c, method_verdict.c, method_trace.c. */
 #pragma once
 
 #include "engine/bus.h"
@@ -85,6 +85,8 @@ struct resource_context_jobs methods_count_jobs(const struct methods *m,
                                                 const struct rpc_server_peer *peer);
 /* The latest snapshot; NULL: none yet. Clients see the part in their scope. */
 const struct snapshot *methods_latest(const struct methods *m);
+/* NULL: there was no tick yet (-EAGAIN). */
+const struct pressure *methods_pressure(const struct methods *m, struct err *err);
 
 /* The part of a snapshot that a client may see: its user's jobs with all their processes, and its
  * user's processes in any job. */

@@ -103,10 +103,10 @@ static void put_notes(const struct estimate_query *query, const struct run_estim
 		              query->last_exit);
 	if (e->other_shapes)
 		canvas_printf(to, INK_QUIET,
-		              "%s runs with other options than the latest were left out\n",
+		              "left out, because their options differ from the latest run's: %s\n",
 		              format_count(e->other_shapes).at);
 	if (e->failed)
-		canvas_printf(to, INK_QUIET, "%s runs that failed were left out\n",
+		canvas_printf(to, INK_QUIET, "left out, because they failed: %s\n",
 		              format_count(e->failed).at);
 }
 

@@ -146,6 +146,12 @@ def test_after_a_failure_only_what_ran_out_is_raised(proctor, tmp_path):
 	assert late["upper_95"]["duration_seconds"] > 1.9 * first["upper_95"]["duration_seconds"]
 	assert other["raised"] is None and other["estimated_peak_memory_mb"] == first["estimated_peak_memory_mb"]
 	assert proctor("estimate", "align", "--attempt", "2").returncode == 2
+	assert estimate(proctor, "align", "--last-exit", "oom_own_limit") == oom  # an attempt that failed is followed by the second
+	for cause, raised in (("oom_outer_limit", "memory"), ("oom_machine", "memory"), ("oom_daemon", "memory"), ("timeout_command", "time"),
+			      ("gpu_oom", None), ("rlimit_cpu", None), ("killed_by_process", None), ("unknown", None), ("failed", None)):
+		assert estimate(proctor, "align", "--last-exit", cause)["raised"] == raised, cause
+	done = proctor("estimate", "align", "--last-exit", "omm_own_limit")
+	assert done.returncode == 2 and "did you mean oom_own_limit?" in done.stderr
 
 
 def test_requests_are_printed_in_the_words_of_schedulers(proctor, tmp_path):
@@ -169,6 +175,22 @@ def test_recorded_jobs_are_learned_from_with_the_same_options_only(proctor):
 	proctor("run", "-q", "--", "/bin/sleep", "--help")
 	answer = estimate(proctor, "sleep")
 	assert (answer["sample_size"], answer["runs_with_other_options"]) == (1, 3)
+
+
+def test_recorded_sheets_are_learned_from(proctor):
+	script = '"$P" sheet 1 -- true; "$P" sheet 2 -- head -c 60m /dev/zero | tail -c 60m >/dev/null; exit %d'
+	proctor.env["P"] = str(proctor.binary)
+	for status in (0, 0, 1):  # its sheets were complete, though the job failed
+		proctor("run", "-q", "--name", "steps", "--", "sh", "-c", script % status)
+	answer = estimate(proctor, "steps", "--sheet", "1")
+	assert (answer["sheet_num"], answer["sample_size"], answer["basis"], answer["failed_runs"]) == (1, 3, "process", 0)
+	assert answer["estimated_peak_memory_mb"] > 0 and answer["estimated_duration_seconds"] > 0 and answer["estimated_cpu_seconds"] > 0
+	assert estimate(proctor, "steps")["sample_size"] == 2
+	done = proctor("estimate", "steps", "--sheet", "7")
+	assert done.returncode == 3 and "no history of sheet 7 of 'steps'" in done.stderr
+	proctor("run", "-q", "--name", "steps", "--", "sh", "-c", '"$P" sheet 1 -- false')
+	answer = estimate(proctor, "steps", "--sheet", "1")
+	assert (answer["sample_size"], answer["failed_runs"]) == (3, 1)
 
 
 def test_no_history_is_said_clearly(proctor):

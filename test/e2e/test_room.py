@@ -178,6 +178,31 @@ def test_what_is_meant_must_be_clear(cold, words):
 	assert cold.proctor("pressure", *words).returncode == 2
 
 
+def test_a_job_of_which_more_is_expected_than_there_is_room_for_is_not_admitted(cold, tmp_path):
+	"""The daemon estimates by itself for who names a type only."""
+	cold.start()
+	basis = cold.result("admit")["based_on"]
+	most = min(filter(None, (basis["memory_limit_mb"], basis["system_memory_total_mb"])))
+	rows = "".join("huge,%d,60,%d\nsmall,%d,60,5\n" % (1700000000 + 100 * i, most * .97, 1700000050 + 100 * i) for i in range(20))
+	path = tmp_path / "runs.csv"
+	path.write_text("job_type,started_at,duration_seconds,peak_used_mb\n" + rows, encoding="utf-8")
+	assert cold.proctor("import", path).returncode == 0
+	answer = cold.result("admit", job_type="huge")
+	assert answer["estimate_from"] == "history" and .9 * most < answer["estimated_memory_mb"] <= most, answer
+	basis = answer["based_on"]
+	free = min(basis[limit] - basis[used] for limit, used in (("memory_limit_mb", "memory_used_mb"), ("system_memory_total_mb", "system_memory_used_mb"))
+		   if basis[limit])
+	if answer["estimated_memory_mb"] > free:
+		assert answer["allowed"] is False and "an estimated %d MiB do not fit" % answer["estimated_memory_mb"] in answer["reason"], answer
+	answer = cold.result("admit", job_type="small")
+	assert answer["estimate_from"] == "history" and answer["estimated_memory_mb"] < 50
+	answer = cold.result("admit", job_type="huge", estimated_memory_mb=1)
+	assert (answer["estimate_from"], answer["estimated_memory_mb"]) == ("caller", 1)
+	for params in ({"job_type": "never seen"}, {}, {"what": "sheet", "job_type": "huge"}):
+		answer = cold.result("admit", **params)
+		assert (answer["estimate_from"], answer["estimated_memory_mb"]) == (None, None), answer
+
+
 def test_run_starts_at_once_where_there_is_room(cold):
 	del cold.proctor.env["PROCTOR_SOCKET"]  # one that is named and not there is told
 	if wait_for(lambda: ask(cold.proctor))["level"] != "none":
