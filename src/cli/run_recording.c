@@ -16,6 +16,7 @@
 #include "probe/bpf/bpf_call.h"
 #include "sqlite/schema_format.h"
 #include "store/side_store.h"
+#include "view/job_view.h"
 #include "view/verdict_view.h"
 
 #define BUDGET_RATIO 0.01 /* of one core */
@@ -255,18 +256,26 @@ static bool shows_end(const struct run_recording *r)
 	return isatty(STDERR_FILENO);
 }
 
-/* Why it failed, by all that was recorded. Nothing if that cannot be read: its own end says enough then. */
+/* Why it failed, by all that was recorded, and what to request next time. Nothing if that cannot be read: its own end
+ * says enough then. */
 static void explain(const struct run_recording *r, const struct job *job,
-                    const struct run_record *record, struct buf *to)
+                    const struct run_record *record, struct buf *to, struct next_request *ret_next)
 {
 	cleanup(history_closep) struct history *reader = NULL;
 	cleanup(report_done) struct report report = { .job = *job };
+	bool is_failed = job->status == JOB_FAILED;
 	struct verdict verdict;
 	struct err ignored;
 
-	if (job->status != JOB_FAILED || !record->is_stored || record->side_path ||
-	    history_open(r->db_path, &reader, &ignored) < 0 ||
-	    report_gather(&report, reader, &ignored) < 0)
+	if (!record->is_stored || record->side_path ||
+	    (!is_failed && !job_shows_next_request(job)) ||
+	    history_open(r->db_path, &reader, &ignored) < 0)
+		return;
+	if ((is_failed ? report_gather(&report, reader, &ignored)
+	               : next_request_gather(reader, job, &report.next, &ignored)) < 0)
+		return;
+	*ret_next = report.next;
+	if (!is_failed)
 		return;
 	verdict_judge(job, &report.facts, &verdict);
 	verdict_line(job, &verdict, to);
@@ -278,6 +287,7 @@ void run_recording_print_end(struct run_recording *r, const struct job *job,
 	cleanup(buf_done) struct buf why = { 0 };
 	struct style style = cli_style_of(r->cli, STDERR_FILENO);
 	struct run_record record = record_of(r, totals);
+	struct next_request next = { 0 };
 	struct buf out = { 0 };
 
 	if (r->options->quiet)
@@ -288,7 +298,8 @@ void run_recording_print_end(struct run_recording *r, const struct job *job,
 			         record.is_stored ? "incomplete" : "not stored", record.trouble);
 		return;
 	}
-	explain(r, job, &record, &why);
+	explain(r, job, &record, &why, &next);
+	record.next = &next;
 	record.why = why.len ? why.at : NULL;
 	if (stands_behind_key(job, r->goes_on))
 		buf_putc(&out, '\n');

@@ -487,5 +487,7 @@ int report_gather(struct report *r, struct history *history, struct err *err)
 	compare_boots(r, history);
 	n = report_each_event(history, key, REPORT_KINDS, SIZE_MAX, report_add_event, NULL, r, err);
 	report_end(r);
+	if (n >= 0)
+		n = next_request_gather(history, &r->job, &r->next, err);
 	return n;
 }

@@ -12,6 +12,7 @@
 #include "model/blocked_call.h"
 #include "model/failure_owner.h"
 #include "model/history_record.h"
+#include "report/next_request.h"
 
 #define REPORT_COSTLY 8
 #define REPORT_LEFT 5
@@ -156,6 +157,7 @@ struct report {
 	struct buf call_text;
 	uint64_t flights_left_out; /* processes whose calls were not kept */
 	struct verdict_facts facts; /* for verdict_judge() */
+	struct next_request next;
 
 	/* Inside. */
 	struct map program_of; /* hash of the name → its index */

@@ -60,6 +60,15 @@ struct fmt format_bytes_short(uint64_t bytes)
 	return scaled_short((double)bytes);
 }
 
+struct fmt format_memory_option(uint64_t bytes)
+{
+	unsigned long long mib = (bytes + (1 << 20) - 1) >> 20;
+	struct fmt f;
+
+	snprintf(f.at, sizeof f.at, "%llu%c", mib % 1024 ? mib : mib / 1024, mib % 1024 ? 'M' : 'G');
+	return f;
+}
+
 struct fmt format_rate_short(double bytes_per_s)
 {
 	return isfinite(bytes_per_s) ? scaled_short(bytes_per_s) : unknown;

@@ -16,6 +16,7 @@ struct fmt format_bytes_of(uint64_t part,
                            uint64_t whole); /* "2.1 of 8.0 GiB", "90 KiB of 8.0 GiB" */
 struct fmt format_bytes_short(
 	uint64_t bytes); /* "812", "6.1G", "412M": for columns with a unit in their head */
+struct fmt format_memory_option(uint64_t bytes); /* "3G", "192M": as --mem and schedulers take it */
 struct fmt format_rate_short(double bytes_per_s); /* the same; NAN: "-" */
 struct fmt format_duration(
 	uint64_t ns); /* "2.1ms", "412ms", "1.4s", "48s", "12m 41s", "3h 05m", "2d 4h" */

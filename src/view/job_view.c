@@ -337,39 +337,50 @@ void job_put_allowed_memory(struct facts *f, const struct job *job)
 	facts_join(f, FACT_WORD, "(%s)", limit_source(&job->allowed).at);
 }
 
-#define NEXT_MARGIN_NUM 5 /* a quarter more than was used */
-#define NEXT_MARGIN_DEN 4
 #define NEXT_LEAST_SAVED (UINT64_C(256) << 20)
 #define NEXT_SAMPLED_NS (10 * NS_PER_S) /* samples of a shorter job may have missed its peak */
 
-/* A round size above that: steps of 64 MiB below 1 GiB, whole GiB above. */
-static uint64_t next_request(uint64_t used)
+/* Whether a limit was set for the job that a smaller one could replace. */
+static bool has_own_allowance(const struct allowance *a)
 {
-	uint64_t wanted = used / NEXT_MARGIN_DEN * NEXT_MARGIN_NUM;
-	uint64_t step = wanted < UINT64_C(1) << 30 ? UINT64_C(64) << 20 : UINT64_C(1) << 30;
-
-	return (wanted / step + 1) * step;
+	return is_limited(a) && !is_each_process(a) && strcmp(a->memory_source, "/") != 0;
 }
 
-void job_put_next_request(struct facts *f, const struct job *job, const char *label)
+/* Of a job that succeeded: it took long enough to be known, and was allowed much more, or everything. */
+static bool is_worth_saying(const struct job *job, uint64_t next)
 {
 	struct figure used = job->figures[JOB_FIGURE_PEAK_USED];
-	uint64_t most = job->allowed.memory_bytes, next = next_request(used.value);
-	bool is_sure = used.quality == QUALITY_EXACT || used.quality == QUALITY_AT_MOST ||
-	               (used.quality == QUALITY_SAMPLED && job->took_ns >= NEXT_SAMPLED_NS);
+	uint64_t most = job->allowed.memory_bytes;
 
-	if (job->status != JOB_COMPLETED || !is_sure || !is_limited(&job->allowed) ||
-	    is_each_process(&job->allowed) || strcmp(job->allowed.memory_source, "/") == 0 ||
-	    next > most / 2 || most - next < NEXT_LEAST_SAVED)
+	if (used.quality == QUALITY_SAMPLED && job->took_ns < NEXT_SAMPLED_NS)
+		return false;
+	if (used.quality == QUALITY_AT_LEAST || !figure_is_known(used))
+		return false;
+	if (!has_own_allowance(&job->allowed))
+		return !is_limited(&job->allowed) && job->took_ns >= NEXT_SAMPLED_NS;
+	return next <= most / 2 && most - next >= NEXT_LEAST_SAVED;
+}
+
+bool job_shows_next_request(const struct job *job)
+{
+	return next_request_is_of(job) && (job_is_oom(job) || is_worth_saying(job, 0));
+}
+
+void job_put_next_request(struct facts *f, const struct job *job, const struct next_request *next,
+                          const char *label)
+{
+	struct figure used = job->figures[JOB_FIGURE_PEAK_USED];
+
+	if (!next->memory_bytes || !next_request_is_of(job) ||
+	    !(job_is_oom(job) || is_worth_saying(job, next->memory_bytes)))
 		return;
 	facts_begin(f, label, "");
-	if (next >> 30)
-		facts_part(f,
-		           "--mem %lluG would have been enough:", (unsigned long long)next >> 30);
-	else
-		facts_part(f,
-		           "--mem %lluM would have been enough:", (unsigned long long)next >> 20);
-	facts_join(f, FACT_WORD, "used %s", format_bytes_of(used.value, most).at);
+	facts_part(f, "--mem %s", format_memory_option(next->memory_bytes).at);
+	if (!job_is_oom(job) && job->allowed.memory_bytes)
+		facts_comma(f, "used %s", format_bytes_of(used.value, job->allowed.memory_bytes).at);
+	if (next->runs > 1)
+		facts_comma(f, "largest of %s runs %s", format_count(next->runs).at,
+		            format_bytes(next->largest_bytes).at);
 }
 
 struct words job_allowed_time_words(const struct job *job)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/job.h"
+#include "report/next_request.h"
 #include "view/facts.h"
 #include "view/table.h"
 
@@ -59,9 +60,12 @@ struct figure job_share_of_limit(const struct job *job);
 /* Adds ", 30 % of 1.0 GiB allowed (own limit)" to the line of what was used; nothing if nothing less than
  * the machine's memory was the limit. */
 void job_put_allowed_memory(struct facts *f, const struct job *job);
-/* A line with this label: the request that would have been enough, if the job was allowed far more than it used and the figure can be
- * trusted that far. */
-void job_put_next_request(struct facts *f, const struct job *job, const char *label);
+/* A line with this label: how much memory to request next time, if the job ran out of it, or was allowed far more than
+ * it used and the figure can be trusted that far. */
+void job_put_next_request(struct facts *f, const struct job *job, const struct next_request *next,
+                          const char *label);
+/* Whether there may be such a line, before it is known how much to request. */
+bool job_shows_next_request(const struct job *job);
 /* " of 1h 00m allowed", to follow how long it took; "": not limited, or the limit ended it. */
 struct words job_allowed_time_words(const struct job *job);
 /* How long it took so far; by the wall clock where it was not measured. */

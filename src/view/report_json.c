@@ -141,6 +141,24 @@ static void put_costly(const struct report *r, struct json *j)
 	json_end_array(j);
 }
 
+#define RECORD struct next_request
+static const struct field next_request_rows[] = {
+	{ "memory_mb", FIELD(NUMBER, memory_bytes), .unit = UNIT_MIB },
+	{ "largest_mb", FIELD(NUMBER, largest_bytes), .unit = UNIT_MIB },
+	{ "runs", FIELD(NUMBER, runs) },
+};
+#undef RECORD
+static const struct field_table next_request_fields = FIELD_TABLE(next_request_rows);
+
+static void put_next_request(const struct report *r, struct json *j)
+{
+	json_key(j, "next_request");
+	if (r->next.memory_bytes)
+		fields_json_object(j, &next_request_fields, &r->next);
+	else
+		json_nil(j);
+}
+
 void report_json(const struct report *r, struct json *j)
 {
 	json_begin_object(j);
@@ -160,6 +178,7 @@ void report_json(const struct report *r, struct json *j)
 	            sizeof *r->anomalies.at);
 	put_records(j, "marks", &mark_fields, r->marks.at, r->marks.len, sizeof *r->marks.at);
 	put_notes(r, j);
+	put_next_request(r, j);
 	json_key(j, "syscalls");
 	syscall_view_json(j, r->syscalls.at, r->n_syscalls);
 	flight_view_json(j, r);

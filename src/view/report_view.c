@@ -367,7 +367,7 @@ static void put_totals(const struct report *r, struct canvas *to)
 	put_processes(&f, &r->job);
 	put_syscalls(&f, r);
 	put_limits(&f, &r->job);
-	job_put_next_request(&f, &r->job, "Next");
+	job_put_next_request(&f, &r->job, &r->next, "Next");
 	put_recorder(&f, r);
 	facts_print(&f, to);
 	facts_done(&f);

@@ -412,7 +412,8 @@ void run_view(const struct job *job, const struct run_record *record, unsigned c
 	put_io(&f, job, record->watched_pid != 0);
 	put_sheets(&f, job);
 	put_limits(&f, job);
-	job_put_next_request(&f, job, "next");
+	if (record->next)
+		job_put_next_request(&f, job, record->next, "next");
 	if (record->notes)
 		put_anomalies(job, record->notes, to, &f);
 	put_record(&f, job, record);

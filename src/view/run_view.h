@@ -5,6 +5,7 @@
 
 #include "model/anomaly.h"
 #include "model/job.h"
+#include "report/next_request.h"
 #include "view/canvas.h"
 
 #define RUN_ANOMALIES 3
@@ -31,6 +32,7 @@ struct run_record {
 	                          Without a state_dir, no verb finds it before that */
 	const struct run_anomalies *notes; /* NULL: none */
 	const char *why; /* it failed: the cause in one line (verdict_line); NULL: only its own end is known */
+	const struct next_request *next; /* NULL: not known */
 	pid_t watched_pid;       /* of a process that ran before; 0: it was started by us */
 	uint64_t watched_age_ns; /* … for so long */
 };

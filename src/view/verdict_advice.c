@@ -9,8 +9,7 @@
 
 #define RUN "proctor run "
 #define AND_COMMAND " -- COMMAND"
-#define MIB (UINT64_C(1) << 20)
-#define GIB (UINT64_C(1) << 30)
+#define ADVICE_PLACE_MAX 120
 
 struct list {
 	struct advice *at;
@@ -30,47 +29,46 @@ static void add(struct list *to, const char *command, const char *fmt, ...)
 	snprintf(to->at[to->n++].command, sizeof to->at->command, "%s", command ? command : "");
 }
 
-/* As --mem and schedulers take it: in whole GiB, or MiB where that is too coarse. */
-static void put_size(char *to, size_t size, uint64_t bytes)
+/* Why so much. */
+static void put_reason(char *to, size_t size, const struct next_request *next)
 {
-	if (bytes >= 4 * GIB)
-		snprintf(to, size, "%lluG", (unsigned long long)((bytes + GIB - 1) / GIB));
+	if (next->runs > 1)
+		snprintf(to, size, "; the largest of %s runs used %s", format_count(next->runs).at,
+		         format_bytes(next->largest_bytes).at);
 	else
-		snprintf(to, size, "%lluM",
-		         (unsigned long long)((bytes + 64 * MIB - 1) / (64 * MIB) * 64));
+		*to = '\0';
 }
 
-static uint64_t more_memory(uint64_t limit)
+static void advise_own_limit(const struct job *job, const struct next_request *next,
+                             struct list *to)
 {
-	return limit + limit / 2;
+	char command[160], reason[120];
+
+	put_reason(reason, sizeof reason, next);
+	snprintf(command, sizeof command, RUN "--mem %s" AND_COMMAND,
+	         format_memory_option(next->memory_bytes).at);
+	add(to, command, "raise the limit: it needed more than %s%s",
+	    format_bytes(job->limit[JOB_LIMIT_MEM]).at, reason);
 }
 
-static void advise_own_limit(const struct job *job, struct list *to)
-{
-	char size[32], command[160];
-
-	put_size(size, sizeof size, more_memory(job->limit[JOB_LIMIT_MEM]));
-	snprintf(command, sizeof command, RUN "--mem %s" AND_COMMAND, size);
-	add(to, command, "raise the limit: it needed more than %s",
-	    format_bytes(job->limit[JOB_LIMIT_MEM]).at);
-}
-
-static void advise_outer_limit(const struct job *job, struct list *to)
+static void advise_outer_limit(const struct job *job, const struct next_request *next,
+                               struct list *to)
 {
 	uint64_t limit = job->cause.oom_limit_bytes ? job->cause.oom_limit_bytes
 	                                            : job->allowed.memory_bytes;
-	char size[32], command[160];
+	char command[160], reason[120];
 
 	if (!limit) {
 		add(to, NULL, "ask for more memory where the job is started");
 		return;
 	}
-	put_size(size, sizeof size, more_memory(limit));
+	put_reason(reason, sizeof reason, next);
 	snprintf(command, sizeof command,
 	         strstr(job->cause.oom_group, "slurm") ? "sbatch --mem=%s"
 	                                               : "systemd-run -p MemoryMax=%s",
-	         size);
-	add(to, command, "ask for more than %s where the job is started", format_bytes(limit).at);
+	         format_memory_option(next->memory_bytes).at);
+	add(to, command, "ask for more than %s where the job is started%s",
+	    format_bytes(limit).at, reason);
 }
 
 static void advise_time(const struct job *job, struct list *to)
@@ -169,17 +167,18 @@ static const struct {
 	                           "journalctl -b -1 -e" },
 };
 
-size_t verdict_advice(const struct job *job, const struct verdict *v,
+size_t verdict_advice(const struct report *report, const struct verdict *v,
                       struct advice ret[static ADVICE_MAX])
 {
+	const struct job *job = &report->job;
 	struct list to = { ret, 0 };
 
 	if (fixed[v->code].text)
 		add(&to, fixed[v->code].command, "%s", fixed[v->code].text);
 	else if (v->code == VERDICT_OOM_OWN_LIMIT)
-		advise_own_limit(job, &to);
+		advise_own_limit(job, &report->next, &to);
 	else if (v->code == VERDICT_OOM_OUTER_LIMIT)
-		advise_outer_limit(job, &to);
+		advise_outer_limit(job, &report->next, &to);
 	else if (v->code == VERDICT_TIME_LIMIT)
 		advise_time(job, &to);
 	else if (v->code == VERDICT_PIDS_EXHAUSTED)

@@ -2,8 +2,8 @@
 /* verdict_advice.h - what to do about a job that failed, with the command or the option. */
 #pragma once
 
-#include "model/job.h"
 #include "model/verdict.h"
+#include "report/job_report.h"
 
 #define ADVICE_MAX 3
 
@@ -13,5 +13,5 @@ struct advice {
 };
 
 /* How many. */
-size_t verdict_advice(const struct job *job, const struct verdict *v,
+size_t verdict_advice(const struct report *report, const struct verdict *v,
                       struct advice ret[static ADVICE_MAX]);

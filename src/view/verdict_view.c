@@ -296,7 +296,7 @@ static void put_costly(const struct report *r, struct canvas *to)
 static void put_advice(const struct verdict_page *page, struct canvas *to)
 {
 	struct advice list[ADVICE_MAX];
-	size_t n = verdict_advice(&page->report->job, page->verdict, list);
+	size_t n = verdict_advice(page->report, page->verdict, list);
 
 	if (!n)
 		return;
@@ -358,7 +358,7 @@ void verdict_json(const struct verdict_page *page, struct json *j)
 	const struct verdict *v = page->verdict;
 	bool has_ended = job->status != JOB_RUNNING;
 	struct advice advice[ADVICE_MAX];
-	size_t n = has_ended ? verdict_advice(job, v, advice) : 0;
+	size_t n = has_ended ? verdict_advice(page->report, v, advice) : 0;
 
 	json_begin_object(j);
 	json_put_u64(j, "schema", RECORD_SCHEMA);

@@ -166,10 +166,10 @@ def test_memory_does_not_grow_with_the_file(proctor, tmp_path):
 
 
 def block_of(text):
-	"""Result and figures, without the way to more."""
+	"""Result and figures, without what is in the store: the way to more, and what to request next."""
 	lines = [" ".join(line.split()) for line in text.splitlines()]
 	begin = next(i for i, line in enumerate(lines) if line.startswith("proctor "))
-	return [line for line in lines[begin:] if line and not line.startswith("more ")]
+	return [line for line in lines[begin:] if line and not line.startswith(("more ", "next "))]
 
 
 @pytest.mark.parametrize("command, options, words", [

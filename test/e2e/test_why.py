@@ -3,6 +3,7 @@
 a plain user cannot know, the answer is another true one at less confidence, or `unknown`; no answer is wrong at high confidence."""
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -117,8 +118,19 @@ def test_memory_beyond_the_own_limit_is_the_cause_whoever_had_it(run, tmp_path, 
 	stage = Stage("root", run, tmp_path)
 	done = stage(*command, options=["--mem", "100M"])
 	found = check(stage, "oom_own_limit", HIGH, "python3")
-	assert found["advice"][0]["command"] == "proctor run --mem 192M -- COMMAND"
+	assert found["advice"][0]["command"] == "proctor run --mem 256M -- COMMAND"
 	assert "chosen by the kernel's OOM killer" in stage.ask() and "proctor why" in done.stderr
+
+
+@pytest.mark.needs_root
+def test_the_next_request_is_what_earlier_runs_needed(run, tmp_path):
+	hungry = ["/usr/bin/python3", "-c", "import sys, time; x = bytearray(300 << 20); time.sleep(0.3)"]
+	stage = Stage("root", run, tmp_path)
+	stage(*hungry, options=["--name", "hungry"])
+	done = stage(*hungry, options=["--name", "hungry", "--mem", "100M"])
+	asked = re.search(r"--mem (\d+)M", check(stage, "oom_own_limit", HIGH, "python3")["advice"][0]["command"])
+	assert 320 <= int(asked[1]) <= 512
+	assert re.search(r"next +--mem %sM, largest of 2 runs 30\d MiB" % asked[1], done.stderr)
 
 
 @pytest.mark.needs_root

@@ -257,6 +257,7 @@ static void test_report_json__has_the_keys_of_the_profile(void **state)
 
 	snprintf(r.job.tier, sizeof r.job.tier, "BPF tracepoints, cgroup v2, " FLIGHT_TIER);
 	report_end(&r);
+	r.next = (struct next_request){ UINT64_C(3) << 30, UINT64_C(2450) << 20, 14 };
 	report_json(&r, &j);
 	buf_putc(&out, '\n');
 	assert_golden("report.json", &out);

@@ -15,39 +15,46 @@ static void assert_block(const struct job *job, size_t width, const char *golden
 	buf_done(&out);
 }
 
-static void test_run_view__names_the_request_that_would_have_been_enough(void **state)
+static void test_run_view__names_what_to_request_next_time(void **state)
 {
 	static const struct {
 		uint64_t used;
 		enum quality quality;
-		uint64_t allowed_gib, seconds;
-		const char *words; /* NULL: no such line */
+		uint64_t allowed_gib, seconds; /* 0: only the machine's memory */
+		const char *words;             /* NULL: no such line */
 	} cases[] = {
 		{ UINT64_C(2150) << 20, QUALITY_EXACT, 32, 5,
-		  "--mem 3G would have been enough: used 2.1 of 32.0 GiB" },
-		{ UINT64_C(100) << 20, QUALITY_EXACT, 4, 5, "--mem 128M would have been enough" },
-		{ UINT64_C(2150) << 20, QUALITY_SAMPLED, 32, 60,
-		  "--mem 3G would have been enough" },
+		  "next    --mem 3G, used 2.1 of 32.0 GiB, largest of 14 runs 2.4 GiB" },
+		{ UINT64_C(2150) << 20, QUALITY_SAMPLED, 32, 60, "next    --mem 3G" },
+		{ UINT64_C(2150) << 20, QUALITY_SAMPLED, 0, 60, "next    --mem 3G" },
 		{ UINT64_C(2150) << 20, QUALITY_SAMPLED, 32, 5,
 		  NULL }, /* a peak may have been missed */
+		{ UINT64_C(2150) << 20, QUALITY_EXACT, 0, 5, NULL }, /* nobody asks for so little */
 		{ UINT64_C(2150) << 20, QUALITY_AT_LEAST, 32, 60, NULL },
 		{ UINT64_C(2150) << 20, QUALITY_EXACT, 5, 5, NULL }, /* not twice as much */
 	};
+	const struct next_request next = { .memory_bytes = UINT64_C(3) << 30,
+		                           .largest_bytes = UINT64_C(2450) << 20,
+		                           .runs = 14 };
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		const struct style style = { .width = 120, .unicode = true };
+		const struct run_record record = { .is_stored = true, .next = &next };
 		struct job job = kit_good_job();
 		struct buf out = { 0 };
 
 		job.took_ns = cases[i].seconds * NS_PER_S;
-		job.allowed = (struct allowance){ .memory_bytes = cases[i].allowed_gib << 30 };
-		snprintf(job.allowed.memory_source, sizeof job.allowed.memory_source, "own");
+		job.allowed = (struct allowance){ .memory_bytes = UINT64_C(32) << 30 };
+		if (cases[i].allowed_gib)
+			job.allowed.memory_bytes = cases[i].allowed_gib << 30;
+		snprintf(job.allowed.memory_source, sizeof job.allowed.memory_source, "%s",
+		         cases[i].allowed_gib ? "own" : "machine");
 		kit_figure(&job, JOB_FIGURE_PEAK_USED, cases[i].used, cases[i].quality);
-		run_view(&job, &(struct run_record){ .is_stored = true }, 8, CANVAS(&style, &out));
-		if (cases[i].words)
-			assert_non_null(strstr(out.at, cases[i].words));
-		else
-			assert_null(strstr(out.at, "would have been enough"));
+		run_view(&job, &record, 8, CANVAS(&style, &out));
+		if (cases[i].words && !strstr(out.at, cases[i].words))
+			fail_msg("no '%s' in\n%s", cases[i].words, out.at);
+		if (!cases[i].words)
+			assert_null(strstr(out.at, "next  "));
 		buf_done(&out);
 	}
 }
@@ -377,7 +384,7 @@ static void test_run_view__notes_the_worst_anomalies_and_counts_the_others(void 
 	buf_done(&out);
 }
 
-RUN_TESTS(TEST(test_run_view__names_the_request_that_would_have_been_enough),
+RUN_TESTS(TEST(test_run_view__names_what_to_request_next_time),
           TEST(test_run_view__compares_what_was_used_with_what_was_allowed),
           TEST(test_run_view__shows_what_gpus_drew_for_it_and_how_long_they_waited),
           TEST(test_run_view__shows_a_gpu_of_which_nothing_is_known),
