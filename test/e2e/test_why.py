@@ -239,6 +239,31 @@ def test_what_a_disk_lacks_is_likely_by_its_state_and_proven_by_the_calls(stage,
 		check(stage, cause, HIGH, "die")
 
 
+@pytest.mark.needs_root
+@pytest.mark.parametrize("command", [["dd", "if=/dev/zero", "of={}/new/x", "bs=64k", "count=99"], ["sh", "-c", "cat /dev/zero >{}/new/x"]],
+			 ids=["its argument", "a script"])
+def test_a_full_disk_is_likely_where_the_command_names_a_file_on_it(stage, small_disk, command):
+	place = small_disk("size=2m")
+	(place / "new").mkdir(mode=0o777)
+	(place / "new").chmod(0o777)
+	stage(*[word.format(place) for word in command])
+	check(stage, "disk_full", MEDIUM)
+	(place / "new" / "x").chmod(0o644)
+	os.utime(place / "new" / "x", (0, 0))
+	stage("grep", "-q", "no such line", place / "new" / "x")
+	check(stage, "exit_nonzero", MEDIUM)
+
+
+@pytest.mark.needs_root
+def test_a_read_only_file_system_is_likely_where_the_command_names_a_new_file_on_it(stage, small_disk):
+	place = small_disk("size=2m")
+	subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
+	stage("touch", place / "new")
+	check(stage, "read_only_fs", MEDIUM)
+	stage("grep", "-q", "no such line", place / "die")
+	check(stage, "exit_nonzero", MEDIUM)
+
+
 def test_open_files_that_reached_their_limit_are_likely_to_be_the_cause(stage):
 	stage("sh", "-c", "ulimit -n 64; (sleep 2; echo) | ./die fds")
 	check(stage, "fds_exhausted", MEDIUM, "die")
