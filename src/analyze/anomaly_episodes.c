@@ -5,21 +5,32 @@
 
 #define CHANGE_LEAST 0.1 /* of the reported peak: a smaller change is not reported */
 
-static struct episode *find(const struct episodes *e, const struct finding *f)
+static job_handle handle_of(const struct snapshot *snap, int32_t job)
 {
+	return job >= 0 && (size_t)job < snap->jobs.len ? snap->jobs.at[job].handle : -1;
+}
+
+/* One of a job may name another of its processes from tick to tick. */
+static struct episode *find(const struct episodes *e, const struct finding *f,
+                            const struct snapshot *snap)
+{
+	bool is_of_job = anomaly_kinds[f->kind].scope == ANOMALY_OF_JOB;
+
 	vec_each(&e->open, one)
-		if (one->a.kind == f->kind && proc_id_eq(one->a.id, f->id))
+		if (one->a.kind == f->kind && (is_of_job ? one->job == handle_of(snap, f->job)
+		                                         : proc_id_eq(one->a.id, f->id)))
 			return one;
 	return NULL;
 }
 
-static void begin(struct episodes *e, const struct finding *f, const struct snapshot *snap)
+static struct episode *begin(struct episodes *e, const struct finding *f,
+                             const struct snapshot *snap)
 {
 	struct episode *one = vec_push(&e->open, EPISODES_MAX);
 
 	if (!one) {
 		e->dropped++;
-		return;
+		return NULL;
 	}
 	one->a = (struct anomaly){
 		.seq = ++e->seq,
@@ -35,8 +46,10 @@ static void begin(struct episodes *e, const struct finding *f, const struct snap
 		.threshold = f->threshold,
 		.base = f->base,
 		.base_boot_ns = f->base_boot_ns,
+		.runs = f->runs,
 	};
 	one->reported_peak = f->value;
+	return one;
 }
 
 static void follow(struct episode *one, const struct finding *f, const struct snapshot *snap)
@@ -60,21 +73,22 @@ static void follow(struct episode *one, const struct finding *f, const struct sn
 
 static void add_finding(struct episodes *e, const struct finding *f, const struct snapshot *snap)
 {
-	struct episode *one = find(e, f);
+	struct episode *one = find(e, f, snap);
 
 	if (one)
 		follow(one, f, snap);
 	else
-		begin(e, f, snap);
-	one = find(e, f);
+		one = begin(e, f, snap);
 	if (!one)
 		return;
 	one->is_found = true;
 	one->a.seen_boot_ns = snap->boot_ns;
 	one->a.job = f->job; /* it may have been found to belong to one */
-	one->job = f->job >= 0 && (size_t)f->job < snap->jobs.len ? snap->jobs.at[f->job].handle
-	                                                          : -1;
+	one->job = handle_of(snap, f->job);
 	one->a.sheet = f->sheet;
+	one->a.id = f->id;
+	one->a.other = f->other;
+	memcpy(one->a.text, f->text, sizeof one->a.text);
 	memcpy(one->a.comm, f->comm, sizeof one->a.comm);
 }
 

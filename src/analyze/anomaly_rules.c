@@ -1,124 +1,53 @@
 /* SPDX-License-Identifier: MIT */
 #include "analyze/anomaly_rules.h"
 
-#include <math.h>
+#include "analyze/rules.h"
 
-#define SPIKE_FLOOR_BYTES (UINT64_C(64) << 20) /* smaller growth is ignored */
-#define SPIKE_CRITICAL 2.0                     /* times the threshold */
-#define ZOMBIE_AFTER_NS (3 * NS_PER_S)         /* parents may need a moment to reap */
-#define FD_LIMIT_LEAST 16                      /* smaller limits are intended: sandboxes */
-#define PRESSURE_PART 10                       /* available memory below one tenth */
-
-struct context {
-	const struct snapshot *snap;
-	const struct anomaly_config *config;
+/* One row per kind, by its scope. */
+static const struct {
+	enum anomaly_kind kind;
+	PROCESS_RULE((*holds));
+} process_rules[] = {
+	{ ANOMALY_MEMORY_SPIKE, rule_memory_spike },
+	{ ANOMALY_RUNAWAY_PROCESS, rule_runaway_process },
+	{ ANOMALY_ZOMBIE, rule_zombie },
+	{ ANOMALY_FD_EXHAUSTION, rule_fd_exhaustion },
+	{ ANOMALY_THREAD_EXPLOSION, rule_thread_explosion },
 };
-
-/* ---- the rules; an absent value never matches ------------------------------------------------ */
-
-static bool is_memory_spike(const struct context *ctx, const struct proc_snap *p,
-                            const struct trail *t, struct finding *f)
-{
-	uint64_t rss = readings_or(&p->s.r, PROC_RSS, 0), before;
-	double factor = ctx->config->spike_factor;
-
-	if (rss < SPIKE_FLOOR_BYTES ||
-	    !trail_earliest(t, ctx->snap->boot_ns, &before, &f->base_boot_ns) ||
-	    rss < before + SPIKE_FLOOR_BYTES || (double)rss < factor * (double)before)
-		return false;
-	f->value = (double)rss;
-	f->base = (double)before;
-	f->threshold = MAX(factor * f->base, f->base + (double)SPIKE_FLOOR_BYTES);
-	f->severity = f->value >= SPIKE_CRITICAL * factor * f->base ? SEVERITY_CRITICAL
-	                                                            : SEVERITY_HIGH;
-	return true;
-}
-
-/* A job may legitimately keep a core busy for days, as long as its parent waits for it. A busy
- * process that lost its parent was left behind. */
-static bool is_runaway(const struct context *ctx, const struct proc_snap *p, const struct trail *t,
-                       struct finding *f)
-{
-	bool is_left = t->first_ppid > 0 && p->s.ppid > 0 && p->s.ppid != t->first_ppid;
-
-	if (p->job < 0 || !is_left || !t->busy_since_ns ||
-	    ctx->snap->boot_ns - t->busy_since_ns < ctx->config->runaway_duration_ns)
-		return false;
-	f->value = t->busy_ratio;
-	f->threshold = ctx->config->runaway_cpu_ratio;
-	f->base = NAN;
-	f->base_boot_ns = t->busy_since_ns;
-	f->severity = SEVERITY_CRITICAL;
-	return true;
-}
-
-/* What a job left when it died is reaped by others, in their time. */
-static bool is_of_running_job(const struct snapshot *snap, const struct proc_snap *p)
-{
-	return p->job >= 0 &&
-	       ((size_t)p->job >= snap->jobs.len || snap->jobs.at[p->job].status == JOB_RUNNING);
-}
-
-static bool is_zombie(const struct context *ctx, const struct proc_snap *p, const struct trail *t,
-                      struct finding *f)
-{
-	if (!is_of_running_job(ctx->snap, p) || !t->dead_since_ns ||
-	    ctx->snap->boot_ns - t->dead_since_ns < ZOMBIE_AFTER_NS)
-		return false;
-	f->value = (double)(ctx->snap->boot_ns - t->dead_since_ns);
-	f->threshold = (double)ZOMBIE_AFTER_NS;
-	f->base = NAN;
-	f->base_boot_ns = t->dead_since_ns;
-	f->severity = SEVERITY_HIGH;
-	return true;
-}
-
-static bool is_out_of_fds(const struct context *ctx, const struct proc_snap *p,
-                          const struct trail *t, struct finding *f)
-{
-	uint64_t limit = readings_or(&p->s.r, PROC_FD_LIMIT, 0), most = limit - limit / 10;
-
-	(void)t;
-	if (limit < FD_LIMIT_LEAST || readings_or(&p->s.r, PROC_FDS, 0) < most)
-		return false;
-	f->value = (double)p->s.r.value[PROC_FDS];
-	f->threshold = (double)most;
-	f->base = (double)limit;
-	f->base_boot_ns = ctx->snap->boot_ns;
-	f->severity = SEVERITY_HIGH;
-	return true;
-}
-
-static bool is_short_of_memory(const struct context *ctx, struct finding *f)
-{
-	const struct host_readings *host = &ctx->snap->host;
-	uint64_t total = readings_or(host, HOST_MEM_TOTAL, 0);
-	uint64_t available = readings_or(host, HOST_MEM_AVAILABLE, total);
-
-	if (available * PRESSURE_PART >= total)
-		return false;
-	f->value = (double)available;
-	f->threshold = (double)total / PRESSURE_PART;
-	f->base = (double)total;
-	f->base_boot_ns = ctx->snap->boot_ns;
-	f->severity = SEVERITY_CRITICAL;
-	return true;
-}
-
-/* ---- all of them ----------------------------------------------------------------------------- */
 
 static const struct {
 	enum anomaly_kind kind;
-	bool (*of_process)(const struct context *ctx, const struct proc_snap *p,
-	                   const struct trail *t, struct finding *f);
-	bool (*of_machine)(const struct context *ctx, struct finding *f);
-} rules[] = {
-	{ ANOMALY_MEMORY_SPIKE, .of_process = is_memory_spike },
-	{ ANOMALY_RUNAWAY_PROCESS, .of_process = is_runaway },
-	{ ANOMALY_ZOMBIE, .of_process = is_zombie },
-	{ ANOMALY_FD_EXHAUSTION, .of_process = is_out_of_fds },
-	{ ANOMALY_MEMORY_PRESSURE, .of_machine = is_short_of_memory },
+	JOB_RULE((*holds));
+} job_rules[] = {
+	{ ANOMALY_MEMORY_LEAK, rule_memory_leak },
+	{ ANOMALY_MEMORY_EXHAUSTION, rule_memory_exhaustion },
+	{ ANOMALY_STALL, rule_stall },
+	{ ANOMALY_FORK_STORM, rule_fork_storm },
+	{ ANOMALY_GPU_IDLE, rule_gpu_idle },
+	{ ANOMALY_THROTTLED, rule_throttled },
+	{ ANOMALY_DISK_FILLING, rule_disk_filling },
 };
+
+static const struct {
+	enum anomaly_kind kind;
+	MACHINE_RULE((*holds));
+} machine_rules[] = {
+	{ ANOMALY_MEMORY_PRESSURE, rule_memory_pressure },
+	{ ANOMALY_SWAP_THRASH, rule_swap_thrash },
+};
+
+/* Its own text is long, and most rules have none. */
+static void begin(struct finding *f, enum anomaly_kind kind, int32_t job)
+{
+	f->kind = kind;
+	f->id = (struct proc_id){ 0 };
+	f->comm[0] = '\0';
+	f->job = job;
+	f->sheet = 0;
+	f->other = 0;
+	f->text[0] = '\0';
+	f->runs = 0;
+}
 
 static void add(struct findings *to, const struct finding *f)
 {
@@ -130,35 +59,50 @@ static void add(struct findings *to, const struct finding *f)
 		to->dropped++;
 }
 
-static void check_process(const struct context *ctx, const struct proc_snap *p,
+static void check_process(const struct anomaly_input *in, const struct proc_snap *p,
                           const struct trail *t, struct findings *ret)
 {
-	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
-		struct finding f;
+	struct finding f;
 
-		if (!rules[i].of_process || !rules[i].of_process(ctx, p, t, &f))
+	for (size_t i = 0; i < ARRAY_LEN(process_rules); i++) {
+		begin(&f, process_rules[i].kind, p->job);
+		if (!process_rules[i].holds(in, p, t, &f))
 			continue;
-		f.kind = rules[i].kind;
 		f.id = p->s.id;
-		memcpy(f.comm, p->s.comm, sizeof f.comm);
-		f.job = p->job;
 		f.sheet = p->sheet;
+		memcpy(f.comm, p->s.comm, sizeof f.comm);
 		add(ret, &f);
 	}
 }
 
-void anomaly_detect(const struct snapshot *snap, const struct process_history *h,
-                    const struct anomaly_config *config, struct findings *ret)
+/* Only of a job that runs, and was sampled at this tick. */
+static void check_job(const struct anomaly_input *in, size_t job, struct findings *ret)
 {
-	const struct context ctx = { snap, config };
+	const struct job_trail *t = job_history_trail(in->jobs, (int32_t)job);
+	struct finding f;
 
-	vec_reset(ret);
-	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
-		struct finding f = { .kind = rules[i].kind, .job = -1 };
-
-		if (rules[i].of_machine && rules[i].of_machine(&ctx, &f))
+	if (!t || job >= in->snap->sums.len || in->snap->jobs.at[job].status != JOB_RUNNING)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(job_rules); i++) {
+		begin(&f, job_rules[i].kind, (int32_t)job);
+		if (job_rules[i].holds(in, job, t, &f))
 			add(ret, &f);
 	}
+}
+
+void anomaly_detect(const struct anomaly_input *in, struct findings *ret)
+{
+	const struct snapshot *snap = in->snap;
+	struct finding f;
+
+	vec_reset(ret);
+	for (size_t i = 0; i < ARRAY_LEN(machine_rules); i++) {
+		begin(&f, machine_rules[i].kind, -1);
+		if (machine_rules[i].holds(in, &f))
+			add(ret, &f);
+	}
+	for (size_t i = 0; i < snap->jobs.len; i++)
+		check_job(in, i, ret);
 	for (size_t i = 0; i < snap->procs.len; i++)
-		check_process(&ctx, &snap->procs.at[i], process_history_trail(h, i), ret);
+		check_process(in, &snap->procs.at[i], process_history_trail(in->processes, i), ret);
 }

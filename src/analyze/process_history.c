@@ -83,6 +83,21 @@ static void update_state(struct trail *t, const struct proc_snap *p, uint64_t no
 		t->dead_since_ns = now_ns;
 }
 
+static void update_threads(struct trail *t, const struct proc_snap *p, uint64_t now_ns)
+{
+	uint32_t threads = (uint32_t)readings_or(&p->s.r, PROC_THREADS, 0);
+
+	if (!threads)
+		return;
+	if (!t->threads_ns || now_ns - t->threads_ns >= TRAIL_THREADS_NS) {
+		t->threads = t->threads_ns ? t->later_threads : threads;
+		t->threads_ns = now_ns;
+		t->later_threads = threads;
+	}
+	t->threads = MIN(t->threads, threads);
+	t->later_threads = MIN(t->later_threads, threads);
+}
+
 /* Only processes of jobs are reported as runaways or zombies. */
 static void update_trail(struct trail *t, const struct proc_snap *p, uint64_t now_ns,
                          const struct anomaly_config *config)
@@ -92,6 +107,7 @@ static void update_trail(struct trail *t, const struct proc_snap *p, uint64_t no
 		return;
 	update_cpu(t, p, now_ns, config);
 	update_state(t, p, now_ns);
+	update_threads(t, p, now_ns);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */

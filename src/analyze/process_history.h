@@ -11,6 +11,8 @@
 #define TRAIL_MARKS 32
 #define TRAIL_SETTLE_NS (2 * NS_PER_S) /* start-up is not a spike: no marks before this age */
 
+#define TRAIL_THREADS_NS (15 * NS_PER_S)
+
 /* Its resident memory at one time. In 8 bytes, because there are many. */
 struct mark {
 	uint32_t at_ms; /* boot clock; wraps around after 49 days, much longer than a window */
@@ -27,6 +29,9 @@ struct trail {
 	uint64_t busy_since_ns; /* boot clock; 0: not busy */
 	double busy_ratio;      /* of one core, in the last step */
 	uint64_t dead_since_ns; /* boot clock: first seen as a zombie; 0: it is not one */
+	uint64_t threads_ns;    /* boot clock: since when later_threads counts; 0: it has none yet */
+	uint32_t threads;       /* the fewest since once or twice TRAIL_THREADS_NS */
+	uint32_t later_threads; /* … in the later part of that time */
 	struct mark marks[TRAIL_MARKS];
 };
 

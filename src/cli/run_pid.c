@@ -58,8 +58,10 @@ int run_pid(struct run_recording *r, const struct pidhost_target *target)
 	                                               .job = pidhost_job(host),
 	                                               .pid = target->id.pid,
 	                                               .counts_from_now = true });
+	run_recording_watch(r, loop, pidhost_engine(host));
 	if (pidhost_run(host, &err) < 0)
 		log_warn("%s", err.msg);
+	run_recording_unwatch(r);
 	run_announcer_connect(announcer);
 	r->goes_on = pidhost_finish(host, &totals);
 	run_announcer_end(announcer, &r->last, totals.recorder.has_end);

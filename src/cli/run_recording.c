@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include "analyze/verdict_rules.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/verb_report.h"
 #include "probe/bpf/bpf_call.h"
+#include "serve/type_history_loader.h"
 #include "sqlite/schema_format.h"
 #include "store/side_store.h"
 #include "view/job_view.h"
@@ -21,6 +23,7 @@
 
 #define BUDGET_RATIO 0.01 /* of one core */
 #define INTERVAL_NS NS_PER_S
+#define PAST_AFTER_NS NS_PER_S             /* … nor needs it this */
 #define RETENTION_AFTER_NS (30 * NS_PER_S) /* a short job has no time for it */
 
 /* ---- where it is recorded -------------------------------------------------------------------- */
@@ -140,8 +143,8 @@ void run_recording_set_pipeline(void *self, struct engine *engine)
 	struct run_recording *r = self;
 	const struct pipeline pipeline = {
 		.stages = { { "pressure", PASS_TICK, engine_stage_pressure, engine },
-		            { "anomalies", PASS_ALL, engine_stage_anomalies, engine },
-		            { "job figures", PASS_ALL, engine_stage_jobs, engine } },
+		            { "job figures", PASS_ALL, engine_stage_jobs, engine },
+		            { "anomalies", PASS_ALL, engine_stage_anomalies, engine } },
 		.sinks = { { "latest", PASS_TICK, latest_snapshot_take, .self = &r->latest },
 		           { "bus", PASS_ALL, publish, .self = r },
 		           { "end block", PASS_ALL, keep_anomalies, .self = r },
@@ -192,6 +195,42 @@ void run_recording_set_engine(struct run_recording *r, struct engine_options *re
 	ret->recorder.store.kind = "run";
 	ret->recorder.store.is_brief = true;
 	ret->recorder.store.interval_ns = ret->interval_ns;
+}
+
+/* ---- what is known of its type --------------------------------------------------------------- */
+
+static void take_past(void *self, job_handle job, const struct type_history *past)
+{
+	struct run_recording *r = self;
+
+	jobs_set_past(engine_jobs(r->engine), job, past);
+}
+
+/* Without it, anomalies are judged by fixed thresholds. */
+static void load_past(void *self)
+{
+	struct run_recording *r = self;
+	const struct job_roster *jobs = &engine_jobs(r->engine)->roster;
+	struct type_history_loader how = { .db_path = r->db_path, .found = take_past, .self = r };
+	struct err ignored;
+
+	if (!jobs->rows.len)
+		return;
+	how.job = &jobs->rows.at[0]->job;
+	(void)!type_history_load(r->worker, &how, &ignored);
+}
+
+void run_recording_watch(struct run_recording *r, struct loop *loop, struct engine *engine)
+{
+	r->engine = engine;
+	r->worker = store_worker_new(loop, 0);
+	r->past_timer = loop_add_timer(loop, clock_mono_ns() + PAST_AFTER_NS, load_past, r);
+}
+
+void run_recording_unwatch(struct run_recording *r)
+{
+	loop_remove(TAKE_PTR(r->past_timer));
+	store_worker_free(TAKE_PTR(r->worker));
 }
 
 /* ---- its end --------------------------------------------------------------------------------- */

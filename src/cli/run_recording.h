@@ -23,6 +23,9 @@ struct run_recording {
 	struct serve *door;            /* owned by the caller; NULL: it has none */
 	struct latest_snapshot latest; /* for the door */
 	struct run_anomalies notes;
+	struct engine *engine;       /* the host's, while it watches */
+	struct store_worker *worker; /* reads the history of its type */
+	struct loop_source *past_timer;
 	struct job last;         /* as in the last snapshot */
 	uint64_t watched_age_ns; /* of the process of --pid, when watching began */
 	bool goes_on;            /* … and it was not over at the end */
@@ -35,6 +38,10 @@ void run_recording_begin(struct run_recording *r);
 void run_recording_set_engine(struct run_recording *r, struct engine_options *ret);
 /* `self`: a struct run_recording. */
 void run_recording_set_pipeline(void *self, struct engine *engine);
+/* The job has started: what earlier runs of its type used is loaded once it has run for a while. */
+void run_recording_watch(struct run_recording *r, struct loop *loop, struct engine *engine);
+/* It is over, and the engine is still there. */
+void run_recording_unwatch(struct run_recording *r);
 void run_recording_notice(void *self, const char *text);
 void run_recording_end_folder(struct run_recording *r, const struct job *job,
                               const struct recorder_status *status);

@@ -196,8 +196,10 @@ static int run_job(struct run *run)
 	open_door(run, loop, host);
 	if (jobhost_start(host, &err) < 0)
 		return give_up(run, host, &err);
+	run_recording_watch(&run->recording, loop, jobhost_engine(host));
 	if (jobhost_run(host, &err) < 0)
 		log_warn("%s", err.msg);
+	run_recording_unwatch(&run->recording);
 	run_capture_end(run->capture, run->options.out);
 	finish(run, host, &job, &totals);
 	end = *jobhost_end(host);

@@ -193,6 +193,28 @@ static int store_job(const struct daemon *d, const struct job *job)
 	return job->is_foreign || !engine_store_jobs(d->engine);
 }
 
+static void take_past(void *self, job_handle job, const struct type_history *past)
+{
+	struct daemon *d = self;
+
+	jobs_set_past(engine_jobs(d->engine), job, past);
+}
+
+/* Anomalies are judged by fixed thresholds until it is there, or if it never is. */
+static void load_past(struct daemon *d, const struct job *job)
+{
+	struct err ignored;
+
+	(void)!serve_load_past(d->serve, job, take_past, d, &ignored);
+}
+
+static void load_pasts(struct daemon *d)
+{
+	vec_each(&engine_jobs(d->engine)->roster.rows, row)
+		if ((*row)->job.status == JOB_RUNNING)
+			load_past(d, &(*row)->job);
+}
+
 static int start_job(void *self, struct job *job, pid_t pid, struct err *err)
 {
 	struct daemon *d = self;
@@ -202,6 +224,7 @@ static int start_job(void *self, struct job *job, pid_t pid, struct err *err)
 	if (check_runs_once(d, job, err) < 0 || find_free_id(d, job, err) < 0 ||
 	    registry_start(d->engine, job, pid, &job->handle, err) < 0)
 		return -err->code;
+	load_past(d, job);
 	return store_job(d, job); /* an answered job survives if we are killed */
 }
 
@@ -271,8 +294,8 @@ static void set_pipeline(struct daemon *d)
 {
 	const struct pipeline pipeline = {
 		.stages = { { "pressure", PASS_TICK, engine_stage_pressure, d->engine },
-		            { "anomalies", PASS_ALL, engine_stage_anomalies, d->engine },
-		            { "job figures", PASS_ALL, engine_stage_jobs, d->engine } },
+		            { "job figures", PASS_ALL, engine_stage_jobs, d->engine },
+		            { "anomalies", PASS_ALL, engine_stage_anomalies, d->engine } },
 		.sinks = { { "latest", PASS_TICK, latest_snapshot_take, .self = &d->latest },
 		           { "bus", PASS_ALL, publish, .outcome = publish_ends, .self = d },
 		           engine_sink_recorder(d->engine) },
@@ -433,6 +456,8 @@ static int begin(struct daemon *d, struct err *err)
 	d->watchdog_ns = supervisor_watchdog_ns();
 	if (d->watchdog_ns)
 		d->watchdog = loop_add_timer(d->loop, clock_mono_ns(), on_watchdog, d);
+	if (d->engine)
+		load_pasts(d); /* of jobs that an earlier daemon watched */
 	if (d->engine)
 		d->news = loop_add_timer(d->loop, clock_mono_ns() + NEWS_NS, on_news, d);
 	if (d->engine)

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/anomaly_stage.h"
 
+#include "job/jobs.h"
+
+#define DISKS_EVERY_NS (2 * NS_PER_S)
+#define DISKS_PATIENCE_NS (60 * NS_PER_S)
+#define DISKS_HUNG_MAX 4
+
 static struct text_ref add_text(struct snapshot *snap, const struct buf *text)
 {
 	struct text_ref ref = { (uint32_t)snap->text.len, (uint32_t)text->len };
@@ -46,27 +52,103 @@ static void add_events(struct snapshot *snap)
 			add_event(snap, a);
 }
 
-static void detect(struct anomaly_stage *stage, struct snapshot *snap)
+/* Zombies wait for nothing any more. */
+static void examine(struct anomaly_stage *stage, const struct snapshot *snap, size_t job)
 {
-	process_history_feed(&stage->history, snap, &stage->config);
-	anomaly_detect(snap, &stage->history, &stage->config, &stage->findings);
+	struct blocked_calls calls = { 0 };
+	struct proc_ids members = { 0 };
+
+	vec_each(&snap->procs, p) {
+		struct proc_id *id = p->job == (int32_t)job && p->s.state != 'Z' &&
+		                                     p->s.state != 'X'
+		                             ? vec_push(&members.list, PROCS_MAX)
+		                             : NULL;
+
+		if (id)
+			*id = p->s.id;
+	}
+	stage->list_calls(stage->list_self, members.list.at, members.list.len, &calls);
+	job_history_take_calls(&stage->jobs, snap, job, &calls, members.list.len);
+	vec_done(&calls.list);
+	vec_done(&members.list);
+}
+
+static void take_disks(struct anomaly_stage *stage, const struct snapshot *snap)
+{
+	vec_each(written_disks_found(stage->search), use)
+		job_history_take_disk(&stage->jobs, snap, use);
+	written_disks_free(TAKE_PTR(stage->search));
+}
+
+static void search_disks(struct anomaly_stage *stage, const struct snapshot *snap)
+{
+	struct written_disks_process processes[WRITTEN_DISKS_PROCESSES];
+	size_t n = 0;
+
+	vec_each(&snap->procs, p)
+		if (p->job >= 0 && (size_t)p->job < snap->jobs.len && p->s.state != 'Z' &&
+		    n < WRITTEN_DISKS_PROCESSES)
+			processes[n++] = (struct written_disks_process){
+				p->s.id.pid, snap->jobs.at[p->job].handle
+			};
+	if (n)
+		stage->search = written_disks_ask(stage->root_fd, processes, n);
+}
+
+/* Each search is done by the next tick, unless it hangs. A few that do are left behind. */
+static void watch_disks(struct anomaly_stage *stage, const struct snapshot *snap)
+{
+	if (!stage->root_fd)
+		return;
+	if (stage->search && written_disks_is_done(stage->search))
+		take_disks(stage, snap);
+	if (!stage->searched_ns) /* a short job needs none */
+		stage->searched_ns = snap->boot_ns;
+	if (stage->search && snap->boot_ns - stage->searched_ns >= DISKS_PATIENCE_NS) {
+		written_disks_free(TAKE_PTR(stage->search));
+		stage->n_hung++;
+	}
+	if (stage->search || stage->n_hung >= DISKS_HUNG_MAX ||
+	    snap->boot_ns - stage->searched_ns < DISKS_EVERY_NS)
+		return;
+	stage->searched_ns = snap->boot_ns;
+	search_disks(stage, snap);
+}
+
+static void detect(struct anomaly_stage *stage, struct snapshot *snap,
+                   const struct type_history *const *past)
+{
+	const struct anomaly_input in = { .snap = snap,
+		                          .config = &stage->config,
+		                          .processes = &stage->processes,
+		                          .jobs = &stage->jobs,
+		                          .owns_group = stage->owns_group };
+
+	process_history_feed(&stage->processes, snap, &stage->config);
+	job_history_feed(&stage->jobs, snap, past, stage->owns_group);
+	for (size_t i = 0; stage->list_calls && i < snap->jobs.len; i++)
+		if (job_history_wants_calls(&stage->jobs, snap, i))
+			examine(stage, snap, i);
+	watch_disks(stage, snap);
+	anomaly_detect(&in, &stage->findings);
 	episodes_feed(&stage->episodes, &stage->findings, snap, &snap->anomalies);
 }
 
-void anomaly_stage_run(void *self, struct snapshot *snap)
+void anomaly_stage_run(struct anomaly_stage *stage, struct snapshot *snap,
+                       const struct type_history *const *past)
 {
-	struct anomaly_stage *stage = self;
-
 	if (snap->is_last)
 		episodes_end(&stage->episodes, snap, &snap->anomalies);
 	else if (!snap->events_only && stage->config.spike_factor > 0)
-		detect(stage, snap);
+		detect(stage, snap, past);
 	add_events(snap);
 }
 
 void anomaly_stage_done(struct anomaly_stage *stage)
 {
-	process_history_done(&stage->history);
+	written_disks_free(TAKE_PTR(stage->search));
+	process_history_done(&stage->processes);
+	job_history_done(&stage->jobs);
 	vec_done(&stage->findings);
 	episodes_done(&stage->episodes);
 }

@@ -4,15 +4,27 @@
 #pragma once
 
 #include "analyze/anomaly_episodes.h"
+#include "kernel/written_disks.h"
 
 struct anomaly_stage {
 	struct anomaly_config config; /* zeros: nothing is detected */
-	struct process_history history;
+	bool owns_group;              /* as in struct anomaly_input */
+	/* What processes wait for; NULL: it is not found out. */
+	void (*list_calls)(void *self, const struct proc_id *ids, size_t n,
+	                   struct blocked_calls *ret);
+	void *list_self;
+	int root_fd; /* where processes are found, to see what disks jobs write to; 0: it is not found out */
+	struct written_disks *search; /* NULL: none is under way */
+	uint64_t searched_ns;         /* boot clock */
+	unsigned n_hung;              /* searches that were left behind */
+	struct process_history processes;
+	struct job_history jobs;
 	struct findings findings;
 	struct episodes episodes;
 };
 
-/* A stage, for ticks and flushes: compares each tick with the history, and ends open episodes with the
- * last flush. */
-void anomaly_stage_run(void *self, struct snapshot *snap);
+/* For ticks and flushes, after the figures of jobs: compares each tick with the history, and ends open episodes with
+ * the last flush. `past` has what earlier runs of the type of each of the snapshot's jobs used; NULL: not known. */
+void anomaly_stage_run(struct anomaly_stage *stage, struct snapshot *snap,
+                       const struct type_history *const *past);
 void anomaly_stage_done(struct anomaly_stage *stage);

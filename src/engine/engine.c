@@ -11,6 +11,8 @@
 #include "engine/anomaly_stage.h"
 #include "engine/tick_time.h"
 #include "engine/tracing.h"
+#include "job/sheet_tree.h"
+#include "kernel/blocked_reader.h"
 
 #define TOTALS_PATIENCE_NS (50 * NS_PER_MS) /* the kernel reports them a moment after an end */
 /* So many waiting events are flushed, so that a fork storm does not pile up in memory … */
@@ -30,6 +32,7 @@ struct engine {
 	struct engine_options options;
 	struct jobs *jobs;
 	struct anomaly_stage anomalies;
+	struct type_histories past; /* of the jobs of a snapshot */
 	struct pipeline pipeline;
 	struct snapshot_pool *pool;
 	uint64_t started_ns;
@@ -285,11 +288,20 @@ void engine_stage_pressure(void *self, struct snapshot *snap)
 	snap->pressure_level = pressure_name(e->pressure.level);
 }
 
+static void list_calls(void *self, const struct proc_id *ids, size_t n, struct blocked_calls *ret)
+{
+	struct engine *e = self;
+
+	blocked_reader_list_within(e->jobs->reader, e->jobs->root_fd, ids, n, ret);
+}
+
 void engine_stage_anomalies(void *self, struct snapshot *snap)
 {
 	struct engine *e = self;
 
-	anomaly_stage_run(&e->anomalies, snap);
+	jobs_gather_past(e->jobs, snap, &e->past);
+	anomaly_stage_run(&e->anomalies, snap, e->past.at);
+	sheet_tree_take_anomalies(&e->jobs->roster, snap);
 }
 
 void engine_stage_jobs(void *self, struct snapshot *snap)
@@ -536,6 +548,9 @@ int engine_new(struct loop *loop, const struct engine_options *options, struct e
 
 	e->options = *options;
 	e->anomalies.config = options->anomaly;
+	e->anomalies.list_calls = list_calls;
+	e->anomalies.list_self = e;
+	e->anomalies.owns_group = options->sampler.jobs_only;
 	e->pool = snapshot_pool_new();
 	e->loop = loop;
 	e->outcome_fd = -1;
@@ -548,6 +563,7 @@ int engine_new(struct loop *loop, const struct engine_options *options, struct e
 		return -err->code;
 	sampler_on_notice(e->sampler, options->notice, options->notice_self);
 	e->jobs = jobs_new(sampler_process_reader(e->sampler));
+	e->anomalies.root_fd = e->jobs->root_fd;
 	set_sources(e);
 	e->started_ns = e->planned_ns = clock_mono_ns();
 	if (options->starts_fine) /* a job that is over by then needs no tick */
@@ -642,6 +658,7 @@ void engine_free(struct engine *e)
 		recorder_close(e->recorder, NULL);
 	closep(&e->outcome_fd);
 	anomaly_stage_done(&e->anomalies);
+	vec_done(&e->past);
 	snapshot_pool_free(e->pool);
 	jobs_free(e->jobs);
 	free(e);

@@ -282,20 +282,22 @@ static const struct field anomaly_rows[] = {
 	{ "a.peak", FIELD(REAL, peak) },
 	{ "a.threshold", FIELD(REAL, threshold) },
 	{ "a.description", FIELD(WORDS, description) },
+	{ "a.runs", FIELD(ORDINAL, runs) }, /* the last: older stores have none */
 };
 static const struct field_table anomaly_columns = FIELD_TABLE(anomaly_rows);
 #undef RECORD
 
-static int prepare_anomalies(struct history *r, struct job_key key, sqlite3_stmt **ret,
+static int prepare_anomalies(struct history *r, struct job_key key,
+                             const struct field_table *columns, sqlite3_stmt **ret,
                              struct err *err)
 {
 	cleanup(buf_done) struct buf sql = { 0 };
 
 	buf_puts(&sql, "SELECT ");
-	record_columns_select(&sql, &anomaly_columns);
+	record_columns_select(&sql, columns);
 	buf_puts(&sql, " FROM job j JOIN anomaly a ON a.job = j.id WHERE j.id = ?1"
 	               " UNION ALL SELECT ");
-	record_columns_select(&sql, &anomaly_columns);
+	record_columns_select(&sql, columns);
 	buf_printf(&sql,
 	           " FROM job j JOIN anomaly a ON a.id BETWEEN j.recorder << %d"
 	           " AND (j.recorder + 1 << %d) - 1 WHERE j.id = ?1 AND a.pid IS NULL"
@@ -310,15 +312,18 @@ int history_job_anomalies(struct history *r, struct job_key key, size_t limit, r
 {
 	cleanup(history_endp) struct history *scope = NULL;
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	struct field_table columns = anomaly_columns;
 	int n = 0, result = history_begin(r, &scope, err);
 
 	if (result < 0 || !db_has_column(r->db, "anomaly", "kind"))
 		return result;
-	result = prepare_anomalies(r, key, &stmt, err);
+	if (!db_has_column(r->db, "anomaly", "runs"))
+		columns.n--;
+	result = prepare_anomalies(r, key, &columns, &stmt, err);
 	while (result >= 0 && (result = history_next_row(stmt, limit, &n, err)) > 0) {
-		struct anomaly_record a;
+		struct anomaly_record a = { 0 };
 
-		record_columns_read(stmt, 0, &anomaly_columns, &a);
+		record_columns_read(stmt, 0, &columns, &a);
 		if (a.severity >= SEVERITY_COUNT)
 			a.severity = SEVERITY_LOW;
 		result = fn(self, &a);

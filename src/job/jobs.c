@@ -67,6 +67,17 @@ struct watched_job *jobs_get(const struct jobs *jobs, job_handle job)
 	return row ? row->watched : NULL;
 }
 
+void jobs_set_past(struct jobs *jobs, job_handle job, const struct type_history *past)
+{
+	struct watched_job *w = jobs_get(jobs, job);
+
+	if (!w)
+		return;
+	if (!w->past)
+		w->past = xcalloc(1, sizeof *w->past);
+	*w->past = *past;
+}
+
 void jobs_remove(struct jobs *jobs, job_handle job)
 {
 	watched_job_free(jobs_get(jobs, job));

@@ -26,6 +26,12 @@ struct proc_ids {
 	VEC(struct proc_id) list;
 };
 
+/* One for each job of a snapshot; borrowed, NULL: not known. */
+struct type_histories {
+	const struct type_history **at;
+	size_t len, cap;
+};
+
 struct jobs {
 	struct job_roster roster;
 	struct members members;
@@ -52,6 +58,8 @@ DEFINE_CLEANUP(struct jobs *, jobs_free)
 struct watched_job *jobs_add(struct jobs *jobs, const struct job *job);
 /* NULL: there is none, or none any more. */
 struct watched_job *jobs_get(const struct jobs *jobs, job_handle job);
+/* What earlier runs of its type used is known now. One that is not watched any more is left alone. */
+void jobs_set_past(struct jobs *jobs, job_handle job, const struct type_history *past);
 /* Nothing remembers it afterwards. */
 void jobs_remove(struct jobs *jobs, job_handle job);
 /* From now on processes are adopted too: adoption.h. */
@@ -93,6 +101,9 @@ void jobs_focus(struct jobs *jobs, struct sample *s);
 void jobs_learn(struct jobs *jobs, struct sample *s);
 /* a stage: what the jobs used, and how they ended; */
 void jobs_figures(struct jobs *jobs, struct snapshot *snap);
+/* what earlier runs of the types of its jobs used, for the rules of anomalies; */
+void jobs_gather_past(const struct jobs *jobs, const struct snapshot *snap,
+                      struct type_histories *ret);
 /* forgets processes that ended a while ago, and jobs that ended a minute ago. */
 void jobs_expire(struct jobs *jobs);
 /* Whether a job has no control group that counts its memory: only PSS shows what its processes share. */

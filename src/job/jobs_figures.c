@@ -476,3 +476,16 @@ void jobs_figures(struct jobs *jobs, struct snapshot *snap)
 			                               w->row->job.handle);
 	}
 }
+
+void jobs_gather_past(const struct jobs *jobs, const struct snapshot *snap,
+                      struct type_histories *ret)
+{
+	vec_reset(ret);
+	for (int32_t i = 0; (size_t)i < snap->jobs.len; i++) {
+		const struct watched_job *w = job_at(jobs, snap, i);
+		const struct type_history **slot = vec_push(ret, JOBS_MAX);
+
+		if (slot)
+			*slot = w ? w->past : NULL;
+	}
+}

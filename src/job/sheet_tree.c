@@ -40,6 +40,10 @@ void sheet_tree_take(const struct job_roster *jobs, const struct snapshot *snap)
 		if (sheet)
 			add_process(&sheet->tree, p, snap);
 	}
+}
+
+void sheet_tree_take_anomalies(const struct job_roster *jobs, const struct snapshot *snap)
+{
 	vec_each(&snap->anomalies, a) {
 		struct sheet *sheet = a->news == ANOMALY_ENDED ? NULL
 		                                               : find(jobs, snap, a->job, a->sheet);

@@ -7,3 +7,5 @@
 
 /* Of all jobs in the snapshot. Sheets without processes keep what they had. */
 void sheet_tree_take(const struct job_roster *jobs, const struct snapshot *snap);
+/* … and the anomalies of those that have processes in it. */
+void sheet_tree_take_anomalies(const struct job_roster *jobs, const struct snapshot *snap);

@@ -15,6 +15,7 @@ void watched_job_free(struct watched_job *w)
 	sheet_accounts_done(&w->sheet_accounts);
 	free(w->claim.cgroup);
 	free(w->claim.workspace);
+	free(w->past);
 	free(w);
 }
 

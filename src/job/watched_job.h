@@ -10,6 +10,7 @@
 #include "job/job_usage.h"
 #include "job/sheet_account.h"
 #include "kernel/cgroup_map.h"
+#include "model/type_history.h"
 
 /* What marks a process as the job's though it descends from none of its processes (adoption.h). */
 struct job_claim {
@@ -53,6 +54,7 @@ struct watched_job {
 	bool is_resumed; /* it was not watched all the time: CPU time of before is not spread */
 	struct sheet_accounts sheet_accounts; /* of sheets that run */
 	struct job_claim claim;
+	struct type_history *past; /* what earlier runs of its type used; NULL: not known (yet) */
 	uint64_t ended_mono_ns; /* 0: it runs */
 	uint64_t outlived;      /* were there when its command ended */
 	uint64_t leaked;        /* … and when it was over */

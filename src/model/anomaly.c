@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/anomaly.h"
 
+#include <math.h>
 #include <string.h>
 
 const struct anomaly_info anomaly_kinds[] = {
-#define X(id, key_, name_, description_, scale_, less_)                                            \
+#define X(id, key_, name_, scope_, description_, scale_, less_)                                    \
 	[ANOMALY_##id] = { .key = (key_),                                                          \
 		           .name = (name_),                                                        \
+		           .scope = ANOMALY_OF_##scope_,                                           \
 		           .description = (description_),                                          \
 		           .scale = (scale_),                                                      \
 		           .less_is_worse = (less_) },
@@ -28,6 +30,11 @@ const char *severity_name(enum severity severity)
 double anomaly_shown(enum anomaly_kind kind, double value)
 {
 	return value * anomaly_kinds[kind].scale;
+}
+
+const char *anomaly_basis(uint32_t runs)
+{
+	return runs ? "history" : "threshold";
 }
 
 /* ---- words ----------------------------------------------------------------------------------- */
@@ -54,28 +61,44 @@ static double between_ns(uint64_t from, uint64_t to)
 	return to > from ? (double)(to - from) : 0;
 }
 
-static void put_word(const struct anomaly *a, char word, struct buf *to)
+/* The largest of its amounts that are bytes. */
+static double most_bytes(const struct anomaly *a)
+{
+	double most = MAX(isfinite(a->base) ? a->base : 0, a->other);
+
+	return anomaly_kinds[a->kind].scale < 1e-8 ? most : MAX(most, a->peak);
+}
+
+static void put_bytes(const struct anomaly *a, char word, struct buf *to)
 {
 	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB" };
 	double scale = 1024;
 	size_t unit = 0;
 
-	while (unit + 1 < ARRAY_LEN(units) && MAX(a->base, a->peak) / scale >= 999.5) {
+	while (unit + 1 < ARRAY_LEN(units) && most_bytes(a) / scale >= 999.5) {
 		scale *= 1024;
 		unit++;
 	}
-	if (word == 'b')
-		put_amount(to, a->base / scale);
-	else if (word == 'p')
-		put_amount(to, a->peak / scale);
-	else if (word == 'u')
+	if (word == 'u')
 		buf_puts(to, units[unit]);
+	else
+		put_amount(to, (word == 'b' ? a->base : word == 'o' ? a->other : a->peak) / scale);
+}
+
+static void put_word(const struct anomaly *a, char word, struct buf *to)
+{
+	if (strchr("bpou", word))
+		put_bytes(a, word, to);
 	else if (word == 'c')
 		buf_printf(to, "%.0f %%", a->peak * 100);
 	else if (word == 'B' || word == 'P')
 		buf_printf(to, "%.0f", word == 'B' ? a->base : a->peak);
 	else if (word == 't')
 		put_time(to, a->peak);
+	else if (word == 'r')
+		buf_printf(to, "%u", a->runs);
+	else if (word == 'x')
+		buf_puts(to, a->text);
 	else
 		put_time(to, between_ns(a->base_boot_ns,
 		                        word == 'd' ? a->peak_boot_ns : a->seen_boot_ns));
@@ -94,4 +117,6 @@ void anomaly_describe(const struct anomaly *a, struct buf *to)
 		else
 			buf_putc(to, *p);
 	}
+	if (a->runs && !strstr(kind->description, "%r"))
+		buf_printf(to, ", not in %u earlier runs", a->runs);
 }

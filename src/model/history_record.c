@@ -41,6 +41,7 @@ struct anomaly_record anomaly_record_of(const struct anomaly *a, const struct sn
 		.value = anomaly_shown(a->kind, a->value),
 		.peak = anomaly_shown(a->kind, a->peak),
 		.threshold = anomaly_shown(a->kind, a->threshold),
+		.runs = a->runs,
 		.description = text->at,
 	};
 }

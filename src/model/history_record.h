@@ -97,11 +97,12 @@ struct gpu_record {
 struct anomaly_record {
 	const char *kind; /* its key */
 	enum severity severity;
-	struct proc_id process;        /* pid 0: the whole machine */
+	struct proc_id process;        /* pid 0: the whole job or machine */
 	const char *job_id;            /* NULL: none */
 	uint32_t sheet;                /* 0: none */
 	uint64_t began_ns, ended_ns;   /* wall clock; ended 0 while it lasts */
 	double value, peak, threshold; /* NAN: not known */
+	uint32_t runs;                 /* of its type that it was judged by; 0: by fixed thresholds */
 	const char *description;
 };
 

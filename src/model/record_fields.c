@@ -390,13 +390,18 @@ static const char *severity(const void *record)
 	return severity_name(((const struct anomaly_record *)record)->severity);
 }
 
+static const char *basis(const void *record)
+{
+	return anomaly_basis(((const struct anomaly_record *)record)->runs);
+}
+
 #define RECORD struct anomaly_record
 static const struct field anomaly_rows[] = {
 	{ "timestamp", FIELD(ORDINAL, began_ns), .unit = UNIT_NS,
 	  .help = "when it began, seconds since 1970" },
 	{ "anomaly_type", FIELD(STRING, kind), .help = "memory_spike, runaway_process, zombie, …" },
 	{ "severity", FIELD_NAME, .name = severity, .help = "low, medium, high or critical" },
-	{ "pid", FIELD(ORDINAL, process.pid), .help = "its process; null: the whole machine" },
+	{ "pid", FIELD(ORDINAL, process.pid), .help = "its process; null: the whole job or machine" },
 	{ "job_id", FIELD(STRING, job_id), .help = JOB_HELP },
 	{ "sheet_num", FIELD(ORDINAL, sheet), .help = SHEET_HELP },
 	{ "description", FIELD(STRING, description), .help = "the same in a sentence" },
@@ -406,6 +411,9 @@ static const struct field anomaly_rows[] = {
 	{ "peak", FIELD(REAL, peak), .decimals = 3, .help = "the worst value" },
 	{ "ended", FIELD(ORDINAL, ended_ns), .unit = UNIT_NS,
 	  .help = "when it ended; null while it lasts" },
+	{ "basis", FIELD_NAME, .name = basis,
+	  .help = "by what it was judged: threshold, or history of its job type" },
+	{ "earlier_runs", FIELD(ORDINAL, runs), .help = "… so many runs; null: not by history" },
 };
 #undef RECORD
 const struct field_table anomaly_fields = FIELD_TABLE(anomaly_rows);

@@ -67,6 +67,8 @@ static bool has_this_process(const struct snapshot_scope *scope, const struct sn
 bool snapshot_scope_has_anomaly(const struct snapshot_scope *scope, const struct snapshot *snap,
                                 const struct anomaly *a)
 {
+	if (anomaly_kinds[a->kind].scope == ANOMALY_OF_JOB && a->job >= 0)
+		return snapshot_scope_has_job(scope, snap, a->job);
 	return !scope || !a->id.pid || snapshot_scope_has_job(scope, snap, a->job) ||
 	       has_this_process(scope, snap, a->id);
 }

@@ -107,6 +107,7 @@ struct report_gpu {
 
 struct report_anomaly {
 	struct anomaly_record a; /* its texts are below */
+	bool is_of_job;          /* or of the machine */
 	char kind[32];
 	char text[REPORT_TEXT_MAX];
 };

@@ -285,6 +285,7 @@ int report_add_anomaly(void *report, const struct anomaly_record *a)
 		kept->a = *a;
 		snprintf(kept->kind, sizeof kept->kind, "%s", a->kind);
 		snprintf(kept->text, sizeof kept->text, "%s", a->description);
+		kept->is_of_job = a->job_id != NULL;
 	}
 	if (is_ordinary(r, a))
 		return 0;
@@ -309,7 +310,7 @@ static void set_texts(struct report *r)
 	vec_each(&r->anomalies, one) {
 		one->a.kind = one->kind;
 		one->a.description = one->text;
-		one->a.job_id = one->a.process.pid ? r->job.id : NULL;
+		one->a.job_id = one->is_of_job ? r->job.id : NULL;
 	}
 	vec_each(&r->calls, call) {
 		call->c.call = call->call;

@@ -235,7 +235,7 @@ static bool is_news_of_anomaly(const struct runfolder *f, const struct snapshot 
                                const struct anomaly *a)
 {
 	return (a->news == ANOMALY_BEGAN || a->news == ANOMALY_ENDED) &&
-	       (!a->id.pid || is_our_job(f, snap, a->job));
+	       (anomaly_kinds[a->kind].scope == ANOMALY_OF_MACHINE || is_our_job(f, snap, a->job));
 }
 
 static uint64_t anomaly_time(const struct anomaly *a)

@@ -50,7 +50,14 @@ static const struct syscall_owner *find_sheet_caller(const struct snapshot *snap
 	return NULL;
 }
 
-/* The kinds of open episodes: those of the process, or all for the machine. */
+static bool concerns(const struct anomaly *a, const struct proc_snap *p)
+{
+	if (anomaly_kinds[a->kind].scope == ANOMALY_OF_JOB)
+		return a->job >= 0 && a->job == p->job;
+	return proc_id_eq(a->id, p->s.id);
+}
+
+/* The kinds of open episodes: those of the process and its job, or all for the machine. */
 static void write_anomalies(struct json *j, const struct snapshot *snap,
                             const struct snapshot_scope *scope, const struct proc_snap *p,
                             bool is_machine)
@@ -60,7 +67,7 @@ static void write_anomalies(struct json *j, const struct snapshot *snap,
 		const struct anomaly *a = &snap->anomalies.at[i];
 
 		if (a->news != ANOMALY_ENDED && snapshot_scope_has_anomaly(scope, snap, a) &&
-		    (is_machine || (p && proc_id_eq(a->id, p->s.id))))
+		    (is_machine || (p && concerns(a, p))))
 			json_str(j, anomaly_kinds[a->kind].key);
 	}
 	json_end_array(j);

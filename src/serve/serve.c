@@ -8,6 +8,7 @@
 #include "serve/job_socket.h"
 #include "serve/methods.h"
 #include "serve/pattern_search.h"
+#include "serve/type_history_loader.h"
 
 #define CLIENTS_MAX 256 /* of one job */
 
@@ -130,6 +131,17 @@ int serve_search_patterns(struct serve *serve, size_t min_jobs, serve_patterns_f
 		                               .self = self };
 
 	return pattern_search_begin(serve->methods.worker, &search, err);
+}
+
+int serve_load_past(struct serve *serve, const struct job *job, serve_past_fn found, void *self,
+                    struct err *err)
+{
+	const struct type_history_loader how = { .db_path = serve->methods.host.db_path,
+		                                 .job = job,
+		                                 .found = found,
+		                                 .self = self };
+
+	return type_history_load(serve->methods.worker, &how, err);
 }
 
 void serve_close(struct serve *serve)

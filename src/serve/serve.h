@@ -10,6 +10,7 @@
 #include "engine/job_input.h"
 #include "history/history.h"
 #include "model/pattern.h"
+#include "model/type_history.h"
 
 #define SERVE_PROTOCOL 1
 #define SERVE_SHEET_MAX 1000000        /* the highest number of a sheet */
@@ -92,6 +93,10 @@ void serve_publish_ends(struct serve *serve, const struct snapshot *snap, bool i
 typedef void (*serve_patterns_fn)(void *self, struct patterns *found);
 int serve_search_patterns(struct serve *serve, size_t min_jobs, serve_patterns_fn found, void *self,
                           struct err *err) must_check;
+/* Has the store worker read what earlier runs of the job's type used, as type_history_load(). */
+typedef void (*serve_past_fn)(void *self, job_handle job, const struct type_history *past);
+int serve_load_past(struct serve *serve, const struct job *job, serve_past_fn found, void *self,
+                    struct err *err) must_check;
 void serve_close(struct serve *serve); /* a door's socket is removed, and its directory if empty;
                                           NULL is fine */
 DEFINE_CLEANUP(struct serve *, serve_close)

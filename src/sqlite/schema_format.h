@@ -8,7 +8,7 @@
 #include "sqlite/column.h"
 
 #define SCHEMA_APPLICATION_ID 0x70726374 /* "prct" */
-#define SCHEMA_VERSION 8
+#define SCHEMA_VERSION 9
 
 /* The ids nest: a keyframe's id is a multiple of 2^20; a process's row in it is at keyframe +
  * slot, the slot being the low 20 bits of process.id; its change at the n-th snapshot of the

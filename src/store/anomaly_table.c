@@ -13,14 +13,15 @@ static const struct migration migrations[] = {
 	  " sheet INTEGER, value REAL, peak REAL, threshold REAL, description TEXT);"
 	  "CREATE INDEX anomaly_job ON anomaly(job) WHERE job IS NOT NULL;",
 	  NULL },
+	{ 9, "ALTER TABLE anomaly ADD COLUMN runs INTEGER;", NULL },
 	{ 0 },
 };
 
 static const struct statement statements[] = {
 	{ "INSERT INTO anomaly(id, kind, severity, began, ended, pid, start_ticks,"
-	  " job, sheet, value, peak, threshold, description)"
-	  " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
-	  " ON CONFLICT DO UPDATE SET severity = ?3, ended = ?5, job = ?8,"
+	  " job, sheet, value, peak, threshold, description, runs)"
+	  " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"
+	  " ON CONFLICT DO UPDATE SET severity = ?3, ended = ?5, pid = ?6, start_ticks = ?7, job = ?8,"
 	  " sheet = ?9, peak = ?11, description = ?13" },
 	{ 0 },
 };
@@ -39,7 +40,8 @@ static int put_one(struct store *st, const struct snapshot *snap, const struct a
 	                           bind_int_if(row.process.pid, (int64_t)row.process.start_ticks),
 	                           bind_nonzero(job), bind_nonzero(job ? row.sheet : 0),
 	                           bind_real(row.value), bind_real(row.peak),
-	                           bind_real(row.threshold), bind_text(row.description, text->len)),
+	                           bind_real(row.threshold), bind_text(row.description, text->len),
+	                           bind_nonzero(row.runs)),
 	                     err);
 }
 
@@ -79,7 +81,8 @@ static void put_anomalies(struct buf *sql)
 		sql,
 		" AS severity, a.pid AS pid, j.job_id AS job_id, a.sheet AS sheet_num,"
 		" a.description AS description, a.value AS metric_value, a.threshold AS threshold,"
-		" a.peak AS peak, a.ended AS ended, a.id >> %d AS recorder, j.uid AS uid"
+		" a.peak AS peak, a.ended AS ended, a.id >> %d AS recorder, j.uid AS uid,"
+		" iif(a.runs, 'history', 'threshold') AS basis, a.runs AS earlier_runs"
 		" FROM anomaly a LEFT JOIN job j ON j.id = a.job",
 		SCHEMA_EPISODE_BITS);
 }

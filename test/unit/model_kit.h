@@ -93,6 +93,9 @@ struct ticks {
 	struct anomaly_config config;
 	struct snapshot snap;
 	struct process_history history;
+	struct job_history jobs;
+	bool owns_group;
+	const struct type_history *past; /* of the first job; NULL: none */
 	struct findings findings;
 	struct episodes episodes;
 	struct anomaly_list reported;
@@ -107,6 +110,7 @@ static inline void kit_ticks_done(struct ticks *w)
 {
 	snapshot_done(&w->snap);
 	process_history_done(&w->history);
+	job_history_done(&w->jobs);
 	vec_done(&w->findings);
 	episodes_done(&w->episodes);
 	vec_done(&w->reported);
@@ -135,6 +139,16 @@ static inline struct proc_snap *kit_add(struct ticks *w, pid_t pid, double began
 	return p;
 }
 
+/* A job that runs, and what is sampled of it. */
+static inline struct job_sum *kit_add_job(struct ticks *w)
+{
+	struct job *job = vec_push(&w->snap.jobs, 8);
+
+	job->handle = (job_handle)w->snap.jobs.len + 6;
+	job->started_ns = KIT_WALL_NS;
+	return vec_push(&w->snap.sums, 8);
+}
+
 static inline void kit_rss(struct proc_snap *p, uint64_t bytes)
 {
 	readings_set(&p->s.r, PROC_RSS, bytes);
@@ -142,8 +156,16 @@ static inline void kit_rss(struct proc_snap *p, uint64_t bytes)
 
 static inline size_t kit_judge(struct ticks *w)
 {
+	const struct type_history *past[8] = { w->past };
+	const struct anomaly_input in = { .snap = &w->snap,
+		                          .config = &w->config,
+		                          .processes = &w->history,
+		                          .jobs = &w->jobs,
+		                          .owns_group = w->owns_group };
+
 	process_history_feed(&w->history, &w->snap, &w->config);
-	anomaly_detect(&w->snap, &w->history, &w->config, &w->findings);
+	job_history_feed(&w->jobs, &w->snap, past, w->owns_group);
+	anomaly_detect(&in, &w->findings);
 	return w->findings.len;
 }
 

@@ -14,7 +14,7 @@ static void look(struct anomaly_stage *w, struct ticks *world, double after_s, u
 	readings_set(&p->s.r, PROC_FDS, fds);
 	readings_set(&p->s.r, PROC_FD_LIMIT, 64);
 	w->config = world->config;
-	anomaly_stage_run(w, &world->snap);
+	anomaly_stage_run(w, &world->snap, NULL);
 }
 
 static const char *text_of(const struct ticks *world, struct text_ref ref)
@@ -66,10 +66,10 @@ static void test_anomaly_stage__ends_open_episodes_with_the_last_flush(void **st
 	look(&w, &world, 0, 60);
 	kit_tick(&world, 5);
 	world.snap.events_only = true;
-	anomaly_stage_run(&w, &world.snap);
+	anomaly_stage_run(&w, &world.snap, NULL);
 	assert_int_equal(world.snap.events.len, 0); /* a flush between ticks */
 	world.snap.is_last = true;
-	anomaly_stage_run(&w, &world.snap);
+	anomaly_stage_run(&w, &world.snap, NULL);
 	assert_int_equal(world.snap.events.len, 1);
 	assert_int_equal(world.snap.anomalies.at[0].news, ANOMALY_ENDED);
 	assert_false(w.episodes.open.len > 0);
@@ -85,7 +85,7 @@ static void test_anomaly_stage__does_nothing_without_a_configuration(void **stat
 	world.config = (struct anomaly_config){ 0 };
 	look(&w, &world, 0, 64);
 	assert_int_equal(world.snap.anomalies.len, 0);
-	assert_int_equal(w.history.trails.len, 0);
+	assert_int_equal(w.processes.trails.len, 0);
 	anomaly_stage_done(&w);
 	kit_ticks_done(&world);
 }

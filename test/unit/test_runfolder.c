@@ -495,7 +495,8 @@ static void test_folder_put__logs_where_an_anomaly_begins_and_ends(void **state)
 	           "\"anomaly_type\":\"zombie\",\"severity\":\"high\",\"pid\":42,"
 	           "\"job_id\":\"train-1\",\"sheet_num\":null,"
 	           "\"description\":\"zombie: sh 42 not reaped for 3.5 s\","
-	           "\"metric_value\":3.5,\"threshold\":3.0,\"peak\":3.5,\"ended\":null}");
+	           "\"metric_value\":3.5,\"threshold\":3.0,\"peak\":3.5,\"ended\":null,"
+	           "\"basis\":\"threshold\",\"earlier_runs\":null}");
 	scene_tick(&s, 1000, 10, 10);
 	a = (struct anomaly){ .news = ANOMALY_CHANGED, .id = { 42, 7 } };
 	*(struct anomaly *)world_push(&s.snap.anomalies) = a;
