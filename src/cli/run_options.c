@@ -213,6 +213,8 @@ bool run_options_parse(struct cli *cli, int argc, char **argv, struct run_option
 		  "count its system calls: slows down every process, or (strace) the job" },
 		{ "flight-recorder", 0, OPT_U64_MAYBE, &ret->flight_calls, NULL,
 		  "the same, and keep the last 64 (or =N) calls of processes that fail" },
+		{ "on-anomaly", 0, OPT_TEXT, &ret->on_anomaly, "CMD",
+		  "run a shell command for each anomaly that begins, with JSON on its stdin" },
 		{ "no-bpf", 0, OPT_FLAG, &ret->no_bpf, NULL, "do not use BPF" },
 		{ "tier", 0, OPT_TEXT, &ret->tier, "TIER",
 		  "best source of process events to use: bpf, connector or proc" },

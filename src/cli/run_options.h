@@ -8,6 +8,7 @@
 /* As checked: what was not given is NULL, 0 or false. */
 struct run_options {
 	const char *name, *job_id, *out, *tier;
+	const char *on_anomaly; /* a command for /bin/sh */
 	struct opt_list tags;
 	uint64_t limit[JOB_LIMIT_COUNT];
 	uint64_t interval_ns, grace_ns;

@@ -93,14 +93,27 @@ static void open_folder(struct run_recording *r)
 		log_info("an earlier run was moved to %s", runfolder_moved_to(r->folder));
 }
 
+static void start_hook(struct run_recording *r)
+{
+	struct err err;
+
+	if (!r->options->on_anomaly)
+		return;
+	r->hook = anomaly_hook_new(r->options->on_anomaly, run_recording_notice, r, &err);
+	if (!r->hook)
+		run_recording_notice(r, err.msg);
+}
+
 void run_recording_begin(struct run_recording *r)
 {
+	start_hook(r);
 	claim_job_id(r);
 	open_folder(r);
 }
 
 void run_recording_done(struct run_recording *r)
 {
+	anomaly_hook_end(TAKE_PTR(r->hook));
 	store_place_done(&r->place);
 }
 
@@ -130,6 +143,13 @@ static void keep_anomalies(void *self, const struct snapshot *snap)
 		run_anomalies_add(&r->notes, a);
 }
 
+static void pass_anomalies(void *self, const struct snapshot *snap)
+{
+	struct run_recording *r = self;
+
+	anomaly_hook_take(r->hook, snap);
+}
+
 static void keep_job(void *self, const struct snapshot *snap)
 {
 	struct run_recording *r = self;
@@ -148,6 +168,7 @@ void run_recording_set_pipeline(void *self, struct engine *engine)
 		.sinks = { { "latest", PASS_TICK, latest_snapshot_take, .self = &r->latest },
 		           { "bus", PASS_ALL, publish, .self = r },
 		           { "end block", PASS_ALL, keep_anomalies, .self = r },
+		           { "hook", PASS_ALL, pass_anomalies, .self = r },
 		           { "last state", PASS_ALL, keep_job, .self = r },
 		           engine_sink_recorder(engine) },
 	};
@@ -225,11 +246,13 @@ void run_recording_watch(struct run_recording *r, struct loop *loop, struct engi
 	r->engine = engine;
 	r->worker = store_worker_new(loop, 0);
 	r->past_timer = loop_add_timer(loop, clock_mono_ns() + PAST_AFTER_NS, load_past, r);
+	anomaly_hook_watch(r->hook, loop);
 }
 
 void run_recording_unwatch(struct run_recording *r)
 {
 	loop_remove(TAKE_PTR(r->past_timer));
+	anomaly_hook_end(TAKE_PTR(r->hook));
 	store_worker_free(TAKE_PTR(r->worker));
 }
 

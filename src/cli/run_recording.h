@@ -3,6 +3,7 @@
  * snapshots, and what is printed at its end. The same for a command and for a process that ran before. */
 #pragma once
 
+#include "cli/anomaly_hook.h"
 #include "cli/run_options.h"
 #include "engine/engine.h"
 #include "runfolder/runfolder.h"
@@ -26,6 +27,7 @@ struct run_recording {
 	struct engine *engine;       /* the host's, while it watches */
 	struct store_worker *worker; /* reads the history of its type */
 	struct loop_source *past_timer;
+	struct anomaly_hook *hook; /* NULL: there is none */
 	struct job last;         /* as in the last snapshot */
 	uint64_t watched_age_ns; /* of the process of --pid, when watching began */
 	bool goes_on;            /* … and it was not over at the end */
@@ -33,7 +35,7 @@ struct run_recording {
 
 /* Reads the configuration and finds the store. Without a place for it the job runs unrecorded. */
 void run_recording_find_store(struct run_recording *r);
-/* Makes the id final and opens the run folder. */
+/* Makes the id final, opens the run folder, and starts what runs the hook: before the environment is changed. */
 void run_recording_begin(struct run_recording *r);
 void run_recording_set_engine(struct run_recording *r, struct engine_options *ret);
 /* `self`: a struct run_recording. */

@@ -9,7 +9,7 @@
 bool own_program_is_helper(const char *comm)
 {
 	static const char *const names[] = { OURS_DETECTOR, OURS_WAKER, OURS_GPU,
-		                             OURS_CAPTURE,  OURS_TRACE, OURS_NETLINK };
+		                             OURS_CAPTURE,  OURS_TRACE, OURS_NETLINK, OURS_HOOK };
 
 	if (strncmp(comm, OURS_NAME "-", strlen(OURS_NAME "-")) != 0)
 		return false; /* the usual case: this is called for every process at every tick */

@@ -16,6 +16,7 @@
 #define OURS_CAPTURE OURS_NAME "-capture"
 #define OURS_TRACE OURS_NAME "-trace"
 #define OURS_NETLINK OURS_NAME "-netlink"
+#define OURS_HOOK OURS_NAME "-hook"
 
 /* `proctor` itself or one of its helpers. */
 bool own_program_is_one(const char *comm);
