@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* Errors that end programs. Others, such as ENOENT, are everyday answers. */
 static const char *const fatal_errors[] = { "ENOSPC", "EDQUOT", "EROFS", "EMFILE",
 	                                    "ENFILE", "ENOMEM", "EFBIG" };
@@ -38,6 +40,7 @@ void verdict_facts_add_process(struct verdict_facts *f, const struct process_rec
 	d = vec_push(&f->deaths, VERDICT_DEATHS_MAX);
 	if (!d)
 		return;
+	map_put(&f->death_of, proc_key(p->id), f->deaths.len - 1);
 	*d = (struct verdict_death){ .id = p->id,
 		                     .ppid = p->ppid,
 		                     .sheet = p->sheet,
@@ -49,6 +52,14 @@ void verdict_facts_add_process(struct verdict_facts *f, const struct process_rec
 	snprintf(d->name, sizeof d->name, "%s", p->comm ? p->comm : "");
 }
 
+static void add_exec(struct verdict_facts *f, const struct event_record *e)
+{
+	uint64_t at;
+
+	if (map_get(&f->death_of, proc_key(e->process), &at))
+		f->deaths.at[at].execed_ns = MAX(f->deaths.at[at].execed_ns, e->wall_ns);
+}
+
 void verdict_facts_add_event(struct verdict_facts *f, const struct event_record *e)
 {
 	const uint64_t kinds = UINT64_C(1) << EVENT_SIGNAL | UINT64_C(1) << EVENT_KILL |
@@ -56,6 +67,8 @@ void verdict_facts_add_event(struct verdict_facts *f, const struct event_record 
 	                       UINT64_C(1) << EVENT_DISK | UINT64_C(1) << EVENT_GPU;
 	struct verdict_sign *s;
 
+	if (e->kind == EVENT_EXEC)
+		add_exec(f, e);
 	if (!(kinds >> e->kind & 1))
 		return;
 	s = vec_push(&f->signs, VERDICT_SIGNS_MAX);
@@ -76,13 +89,33 @@ void verdict_facts_add_event(struct verdict_facts *f, const struct event_record 
 	snprintf(s->text, sizeof s->text, "%s", e->details ? e->details : "");
 }
 
+static bool is_kind(const struct anomaly_record *a, enum anomaly_kind kind)
+{
+	return strcmp(a->kind, anomaly_kinds[kind].key) == 0;
+}
+
 void verdict_facts_add_anomaly(struct verdict_facts *f, const struct anomaly_record *a)
 {
-	if (strcmp(a->kind, anomaly_kinds[ANOMALY_FD_EXHAUSTION].key) != 0)
-		return;
-	f->has_fd_anomaly = true;
-	f->fd_anomaly_ns = a->began_ns;
-	snprintf(f->fd_anomaly, sizeof f->fd_anomaly, "%s", a->description);
+	if (is_kind(a, ANOMALY_FD_EXHAUSTION)) {
+		f->has_fd_anomaly = true;
+		f->fd_anomaly_ns = a->began_ns;
+		snprintf(f->fd_anomaly, sizeof f->fd_anomaly, "%s", a->description);
+	} else if (is_kind(a, ANOMALY_STALL)) {
+		f->stall = (struct verdict_stall){ .began_ns = a->began_ns,
+			                           .ended_ns = a->ended_ns,
+			                           .severity = a->severity,
+			                           .id = a->process,
+			                           .sheet = a->sheet };
+		text_copy(f->stall.text, sizeof f->stall.text, a->description);
+	}
+}
+
+/* A program that fails of an error most often says so. */
+static bool is_message(const struct last_call_record *c)
+{
+	return c->text && (strncmp(c->text, "write(2", 7) == 0 ||
+	                   strncmp(c->text, "writev(2", 8) == 0 ||
+	                   strncmp(c->text, "sendto(2", 8) == 0);
 }
 
 void verdict_facts_add_call(struct verdict_facts *f, const struct last_call_record *c)
@@ -90,6 +123,10 @@ void verdict_facts_add_call(struct verdict_facts *f, const struct last_call_reco
 	struct verdict_error *e;
 
 	f->has_calls = true;
+	if (f->errors.len && is_message(c)) {
+		e = &f->errors.at[f->errors.len - 1];
+		e->is_reported |= proc_id_eq(e->id, c->process);
+	}
 	if (!c->text || !c->error || !c->call || !is_fatal(c->call, c->error))
 		return;
 	e = vec_push(&f->errors, VERDICT_ERRORS_MAX);
@@ -121,4 +158,5 @@ void verdict_facts_done(struct verdict_facts *f)
 	vec_done(&f->signs);
 	vec_done(&f->errors);
 	map_done(&f->members);
+	map_done(&f->death_of);
 }

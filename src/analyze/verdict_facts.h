@@ -20,6 +20,7 @@ struct verdict_death {
 	bool has_exit_code, core_dumped;
 	int exit_code, signal;
 	uint64_t ended_ns;
+	uint64_t execed_ns; /* when it became the program that failed; 0: not known */
 };
 
 /* What an event reports about one process or the whole job. */
@@ -42,8 +43,18 @@ struct verdict_error {
 	char error[24];    /* "ENOSPC" */
 	struct proc_id id; /* pid 0: of the whole job */
 	uint64_t at_ns;
-	uint64_t count; /* 0: one of the last calls of a process */
+	uint64_t count;   /* 0: one of the last calls of a process */
+	bool is_reported; /* … which then wrote to its standard error */
 	char call[32];
+	char text[VERDICT_TEXT_MAX];
+};
+
+/* Nothing happened in the job. */
+struct verdict_stall {
+	uint64_t began_ns, ended_ns; /* began 0: there was none; ended 0: it lasted */
+	enum severity severity;
+	struct proc_id id; /* a process that shows it */
+	uint32_t sheet;
 	char text[VERDICT_TEXT_MAX];
 };
 
@@ -51,6 +62,7 @@ struct verdict_error {
 struct verdict_facts {
 	struct proc_id first; /* of its processes; pid 0: none is known */
 	VEC(struct verdict_death) deaths;
+	struct map death_of; /* proc_key → its index */
 	VEC(struct verdict_sign) signs; /* in the order of time */
 	VEC(struct verdict_error) errors;
 	struct map members; /* pid → 1: of its processes */
@@ -60,6 +72,7 @@ struct verdict_facts {
 	bool has_fd_anomaly;
 	uint64_t fd_anomaly_ns;
 	char fd_anomaly[VERDICT_TEXT_MAX];
+	struct verdict_stall stall; /* the last one */
 };
 
 void verdict_facts_add_process(struct verdict_facts *f, const struct process_record *p);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analyze/verdict_origin.h"
 
+#include <signal.h>
 #include <string.h>
 
 #include "model/own_program.h"
@@ -41,6 +42,7 @@ bool verdict_is_named(const char *name, const char *const *list)
 }
 
 const char *const verdict_timeouts[] = { "timeout", "gtimeout", NULL };
+const char *const verdict_shells[] = { "sh", "bash", "dash", "zsh", "ksh", "fish", NULL };
 
 /* When one part of a job fails, the others are often ended by the job itself. */
 static bool was_ended_by_job(const struct verdict_facts *f, const struct verdict_death *d)
@@ -67,7 +69,8 @@ static bool explains(const struct verdict_facts *f, const struct verdict_death *
 	uint64_t before = parent->ended_ns - MIN(parent->ended_ns, child->ended_ns);
 
 	if (child->ppid != parent->id.pid || child == parent || !child->ended_ns ||
-	    child->ended_ns > parent->ended_ns + ORDER_SLACK_NS)
+	    child->ended_ns > parent->ended_ns + ORDER_SLACK_NS ||
+	    child->ended_ns < parent->execed_ns) /* of the program that it was before */
 		return false;
 	if (parent->signal) /* only our own programs die as their command did */
 		return own_program_is_one(parent->name) && verdict_is_passed_on(child, parent);
@@ -79,19 +82,25 @@ static bool explains(const struct verdict_facts *f, const struct verdict_death *
 	                     : before <= STATUS_EXPLAINS_NS && parent->exit_code <= 2;
 }
 
-/* Of several, one whose status was passed on, else the last. */
+/* How well the child explains its parent's end. SIGTERM is how parents end their other children then. */
+static int rank_of(const struct verdict_death *child, const struct verdict_death *parent)
+{
+	return 2 * verdict_is_passed_on(child, parent) + (child->signal != SIGTERM);
+}
+
+/* Of several that explain it equally well, the last. */
 static const struct verdict_death *find_child(const struct verdict_facts *f,
                                               const struct verdict_death *parent)
 {
 	const struct verdict_death *found = NULL;
 
 	vec_each(&f->deaths, d) {
+		int better;
+
 		if (!explains(f, d, parent))
 			continue;
-		if (!found ||
-		    verdict_is_passed_on(d, parent) > verdict_is_passed_on(found, parent) ||
-		    (verdict_is_passed_on(d, parent) == verdict_is_passed_on(found, parent) &&
-		     d->ended_ns >= found->ended_ns))
+		better = found ? rank_of(d, parent) - rank_of(found, parent) : 1;
+		if (better > 0 || (better == 0 && d->ended_ns >= found->ended_ns))
 			found = d;
 	}
 	return found;

@@ -23,3 +23,4 @@ const struct verdict_sign *verdict_find_signal(const struct verdict_facts *f, st
 /* Whether the name is in the list, which ends with NULL. */
 bool verdict_is_named(const char *name, const char *const *list);
 extern const char *const verdict_timeouts[]; /* names of coreutils' timeout */
+extern const char *const verdict_shells[];

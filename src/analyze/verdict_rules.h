@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* verdict_rules.h - judges why a job ended as it did. A pure function of the facts; docs/verdicts.md describes the
- * rules. No verdict without evidence: UNKNOWN is better than wrong. A new cause is a row in model/verdict.h and a rule
- * in the table of verdict_rules.c. */
+ * rules. No verdict without evidence: UNKNOWN is better than wrong. A new cause is a row in model/verdict.h, a rule
+ * in verdict_rule_list.h, and its line in the table of verdict_rules.c. */
 #pragma once
 
 #include "analyze/verdict_facts.h"

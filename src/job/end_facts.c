@@ -39,8 +39,11 @@ static void take_signal(struct end_facts *f, const struct event *e)
 
 static void take_exit(struct end_facts *f, const struct event *e)
 {
+	if (f->command.pid && proc_id_eq(e->id, f->command))
+		f->command_end_ns = e->boot_ns;
 	if (e->signal != SIGKILL)
 		return;
+	f->last_kill_ns = MAX(f->last_kill_ns, e->boot_ns);
 	if (f->kills < END_FACTS_KILLED)
 		f->killed[f->kills] = e->id;
 	f->kills++;
@@ -62,7 +65,11 @@ void end_facts_take(struct end_facts *f, const struct event *e)
 
 void end_facts_summarize(const struct end_facts *f, struct cause_facts *ret)
 {
-	*ret = (struct cause_facts){ .kills = f->kills - MIN(f->kills, f->known_kills),
+	bool is_timed = f->last_kill_ns && f->command_end_ns > f->last_kill_ns;
+
+	*ret = (struct cause_facts){ .after_kill_ns = is_timed ? f->command_end_ns - f->last_kill_ns
+		                                               : 0,
+		                     .kills = f->kills - MIN(f->kills, f->known_kills),
 		                     .ooms = f->ooms,
 		                     .sent = f->sent,
 		                     .n_sent = f->n_sent };

@@ -16,6 +16,7 @@ struct end_facts {
 	struct proc_id killed[END_FACTS_KILLED]; /* the first that died of SIGKILL … */
 	uint64_t kills;                          /* … and their number */
 	uint64_t known_kills;                    /* SIGKILLs that a known process sent */
+	uint64_t last_kill_ns, command_end_ns;   /* on the boot clock; 0: not seen */
 	uint64_t ooms;
 	bool lost; /* events were lost */
 };

@@ -41,6 +41,8 @@ const char *cause_sender_name(enum cause_sender sender)
 	return (unsigned)sender < CAUSE_SENDER_COUNT ? sender_names[sender] : NULL;
 }
 
+#define SURVIVED_NS (10 * NS_PER_S) /* a job that goes on for longer fails of something else */
+
 /* ---- out of memory --------------------------------------------------------------------------- */
 
 static bool set_oom(struct cause *to, enum cause_proof proof, enum cause_source source)
@@ -90,6 +92,8 @@ static void judge_oom(const struct cause_facts *f, struct cause *to)
 			return;
 		infer_oom(f, to);
 	}
+	if (to->oom && f->after_kill_ns > SURVIVED_NS && f->signal != SIGKILL)
+		to->oom = CAUSE_PROOF_SURVIVED;
 	if (!to->oom || !f->is_full)
 		return;
 	to->oom_limit_bytes = f->limit_bytes;

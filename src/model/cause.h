@@ -15,7 +15,8 @@
 #define CAUSE_PROOFS(X)    \
 	X(NONE, NULL)      \
 	X(LIKELY, "likely") \
-	X(PROVEN, "proven")
+	X(PROVEN, "proven")  \
+	X(SURVIVED, "survived")
 
 #define CAUSE_SOURCES(X)                                                               \
 	X(NONE, NULL)                                                                  \
@@ -89,6 +90,7 @@ struct cause_facts {
 	struct cause_count own;   /* of the job's own control group */
 	struct cause_count group; /* … of the one around it, which other processes share */
 	struct cause_count machine;
+	uint64_t after_kill_ns; /* how long its command went on after the last of these; 0: not known */
 	bool is_full; /* a control group reached its limit, */
 	uint64_t limit_bytes;
 	const char *limit_group; /* this one; NULL: not known */

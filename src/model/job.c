@@ -58,7 +58,7 @@ bool job_is_oom(const struct job *job)
 	if (job->status != JOB_FAILED)
 		return false;
 	if (job->cause.oom)
-		return true;
+		return job->cause.oom != CAUSE_PROOF_SURVIVED;
 	if (kills.quality != QUALITY_MISSING)
 		return kills.value > 0;
 	/* Kills were not counted, but the group met its limit and the command was killed. */
@@ -75,6 +75,8 @@ bool job_is_short_of_memory(const struct job *job, double process_bytes)
 
 const char *job_outcome(const struct job *job)
 {
+	unsigned harmless;
+
 	switch (job->status) {
 	case JOB_COMPLETED:
 		return "ok";
@@ -87,7 +89,10 @@ const char *job_outcome(const struct job *job)
 	}
 	if (job_is_oom(job))
 		return "oom";
-	if (job->limits_hit & ~(1u << JOB_LIMIT_CPU)) /* being throttled does not make a job fail */
+	harmless = 1u << JOB_LIMIT_CPU; /* being throttled does not make a job fail */
+	if (job->cause.oom == CAUSE_PROOF_SURVIVED)
+		harmless |= 1u << JOB_LIMIT_MEM;
+	if (job->limits_hit & ~harmless)
 		return "limit";
 	return job->signal ? "signal" : "failed";
 }

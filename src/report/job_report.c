@@ -413,6 +413,12 @@ int report_each_event(struct history *history, struct job_key key, uint64_t kind
 	   UINT64_C(1) << EVENT_ANOMALY) &                                                         \
 	 ((UINT64_C(1) << EVENT_KIND_COUNT) - 1))
 
+/* What a process was before its last exec explains no failure: the verdict has to know when that was. */
+static uint64_t kinds_of(const struct job *job)
+{
+	return REPORT_KINDS | (job->status == JOB_FAILED ? UINT64_C(1) << EVENT_EXEC : 0);
+}
+
 static void find_user(struct report *r)
 {
 	struct user_names users = { 0 };
@@ -485,7 +491,8 @@ int report_gather(struct report *r, struct history *history, struct err *err)
 	find_user(r);
 	find_machine(r, history);
 	compare_boots(r, history);
-	n = report_each_event(history, key, REPORT_KINDS, SIZE_MAX, report_add_event, NULL, r, err);
+	n = report_each_event(history, key, kinds_of(&r->job), SIZE_MAX, report_add_event, NULL, r,
+	                      err);
 	report_end(r);
 	if (n >= 0)
 		n = next_request_gather(history, &r->job, &r->next, err);

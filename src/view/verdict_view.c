@@ -169,13 +169,22 @@ static const struct evidence *find_end(const struct verdict *v)
 	return NULL;
 }
 
+static bool is_fault(enum verdict_code code)
+{
+	return code >= VERDICT_SEGFAULT && code <= VERDICT_ARITHMETIC_ERROR;
+}
+
 /* Causes that the job's status and the sender of its signal do not show. */
 static bool is_hidden(const struct job *job, const struct verdict *v)
 {
 	return v->code >= VERDICT_RLIMIT_CPU || v->code == VERDICT_STACK_OVERFLOW ||
-	       (v->code == VERDICT_NOT_FOUND && job->exit_code &&
-	        job_count(job, JOB_FIGURE_PROCESSES)) ||
-	       (v->code == VERDICT_TIMEOUT_COMMAND && !job->signal);
+	       ((v->code == VERDICT_NOT_FOUND || v->code == VERDICT_NOT_EXECUTABLE) &&
+	        job->exit_code && job_count(job, JOB_FIGURE_PROCESSES)) ||
+	       (v->code == VERDICT_TERMINAL_HANGUP && job->cause.sender == CAUSE_SENDER_PROCESS) ||
+	       ((is_fault(v->code) || v->code == VERDICT_KILLED_BY_PROCESS) && !job->signal &&
+	        !find_end(v)) ||
+	       (v->code == VERDICT_TIMEOUT_COMMAND &&
+	        (!job->signal || job->cause.sender == CAUSE_SENDER_ITSELF));
 }
 
 /* Of the process that failed first: what the command did not pass on, or at least its name. */

@@ -99,6 +99,13 @@ DEATHS = {
 				     ("disk_full", None, "sh")),
 	"a SIGKILL of a worker by its parent": (["bash", "-c", "sleep 60 & kill -KILL $!; wait $!; exit 1"], [], ("exit_nonzero", None, "bash"),
 						("unknown", LOW, None)),
+	"an error of the program that a shell became": (["bash", "-c", "nosuchcommand 2>/dev/null || true; exec sh -c 'exit 1'"], [], ("exit_nonzero", None, "sh"),
+							None),
+	"timeout with SIGKILL": (["timeout", "-s", "KILL", "0.2", "sleep", "9"], [], ("timeout_command", HIGH, "timeout"), ("unknown", LOW, None)),
+	"timeout that kills after SIGTERM": (["timeout", "-k", "0.2", "0.2", "sh", "-c", "trap '' TERM; sleep 9; sleep 9"], [],
+					     ("timeout_command", HIGH, "timeout"), ("unknown", LOW, None)),
+	"an error that it took": (["/usr/bin/python3", "-c", "try: open('/dev/full', 'wb', 0).write(b'x')\nexcept OSError: raise SystemExit(4)"], ["--flight-recorder"],
+				  ("disk_full", MEDIUM, "python3"), ("exit_nonzero", None, None)),
 	"nothing": (["true"], [], ("ok", HIGH, None), None),
 }
 

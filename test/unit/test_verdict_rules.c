@@ -110,6 +110,96 @@ static void test_verdict__ignores_what_the_job_ended_itself(void **state)
 	assert_verdict(&job, &f, VERDICT_EXIT_NONZERO, CONFIDENCE_MEDIUM, 11);
 }
 
+static void add_exec(struct verdict_facts *f, pid_t pid, double at_s)
+{
+	const struct event_record e = { .kind = EVENT_EXEC,
+		                        .process = { .pid = pid, .start_ticks = 1 },
+		                        .wall_ns = AT(0) + (uint64_t)(at_s * 1e9) };
+
+	verdict_facts_add_event(f, &e);
+}
+
+static void test_verdict__takes_no_child_of_the_program_before_the_last_exec(void **state)
+{
+	const struct job job = failed_job(1, 0);
+	struct verdict_facts f = { 0 };
+
+	(void)state;
+	add_process(&f, 10, 1, "python3", 1, 0, 10);
+	add_process(&f, 11, 10, "segv", 0, SIGSEGV, 9.9);
+	add_exec(&f, 10, 0);
+	add_exec(&f, 10, 9.95);
+	assert_verdict(&job, &f, VERDICT_EXIT_NONZERO, CONFIDENCE_MEDIUM, 10);
+}
+
+static void test_verdict__prefers_what_failed_to_what_was_ended_for_it(void **state)
+{
+	const struct job job = failed_job(1, 0);
+	struct verdict_facts f = { 0 };
+
+	(void)state;
+	add_process(&f, 10, 1, "python3", 1, 0, 10);
+	add_process(&f, 11, 10, "python3", 0, SIGSEGV, 9.5);
+	add_process(&f, 12, 10, "python3", 0, SIGTERM, 9.6); /* by whom is not known to a plain user */
+	assert_verdict(&job, &f, VERDICT_SEGFAULT, CONFIDENCE_MEDIUM, 11);
+}
+
+static void test_verdict__knows_the_timeout_command_that_had_to_kill(void **state)
+{
+	const struct job job = failed_job(0, SIGKILL);
+	struct verdict_facts f = { 0 };
+
+	(void)state;
+	add_process(&f, 10, 1, "timeout", 0, SIGKILL, 10);
+	add_process(&f, 11, 10, "sleep", 0, SIGKILL, 9.99);
+	add_signal(&f, 11, SIGKILL, 10, "timeout", 9.98);
+	add_signal(&f, 10, SIGKILL, 10, "timeout", 9.99);
+	assert_verdict(&job, &f, VERDICT_TIMEOUT_COMMAND, CONFIDENCE_HIGH, 10);
+}
+
+static void test_verdict__takes_a_hangup_by_a_shell_for_a_closed_terminal(void **state)
+{
+	const struct job job = failed_job(0, SIGHUP);
+	struct verdict_facts f = { 0 };
+
+	(void)state;
+	add_process(&f, 10, 1, "sleep", 0, SIGHUP, 10);
+	add_signal(&f, 10, SIGHUP, 9, "bash", 9.99);
+	assert_verdict(&job, &f, VERDICT_TERMINAL_HANGUP, CONFIDENCE_MEDIUM, 10);
+	add_process(&f, 10, 1, "sleep", 0, SIGHUP, 10);
+	add_signal(&f, 10, SIGHUP, 9, "supervisor", 9.99);
+	assert_verdict(&job, &f, VERDICT_KILLED_BY_PROCESS, CONFIDENCE_HIGH, 10);
+}
+
+static void add_call(struct verdict_facts *f, pid_t pid, const char *call, const char *error,
+                     const char *text, double at_s)
+{
+	const struct last_call_record c = { .process = { .pid = pid, .start_ticks = 1 },
+		                            .call = call,
+		                            .error = error,
+		                            .text = text,
+		                            .began_ns = AT(0) + (uint64_t)(at_s * 1e9) };
+
+	verdict_facts_add_call(f, &c);
+}
+
+static void test_verdict__is_sure_of_an_error_that_the_program_reported(void **state)
+{
+	const struct job job = failed_job(4, 0);
+	struct verdict_facts f = { 0 };
+
+	(void)state;
+	add_process(&f, 10, 1, "cp", 4, 0, 10);
+	add_call(&f, 10, "write", "ENOSPC", "write(3</data/x>, ..., 9) = -1 ENOSPC", 9.9);
+	add_call(&f, 10, "exit_group", "", "exit_group(4) = ?", 9.95);
+	assert_verdict(&job, &f, VERDICT_DISK_FULL, CONFIDENCE_MEDIUM, 10);
+	f = (struct verdict_facts){ 0 };
+	add_process(&f, 10, 1, "cp", 4, 0, 10);
+	add_call(&f, 10, "write", "ENOSPC", "write(3</data/x>, ..., 9) = -1 ENOSPC", 9.9);
+	add_call(&f, 10, "write", "", "write(2</dev/pts/1>, ..., 40) = 40", 9.92);
+	assert_verdict(&job, &f, VERDICT_DISK_FULL, CONFIDENCE_HIGH, 10);
+}
+
 static void test_verdict__is_out_of_memory_by_whose_limit_it_was(void **state)
 {
 	static const struct {
@@ -169,6 +259,7 @@ static void test_verdict__takes_calls_that_failed_as_proof_and_state_as_a_hint(v
 	verdict_facts_add_event(&f, &disk);
 	assert_verdict(&job, &f, VERDICT_DISK_FULL, CONFIDENCE_MEDIUM, 10);
 	add_process(&g, 10, 1, "dd", 1, 0, 10);
+	verdict_facts_add_event(&g, &disk);
 	verdict_facts_add_call(&g, &call);
 	assert_verdict(&job, &g, VERDICT_DISK_FULL, CONFIDENCE_HIGH, 10);
 }
@@ -200,14 +291,18 @@ static void test_verdict__blames_a_gpu_that_failed_or_was_full_at_the_end(void *
 		                          .name = "xid",
 		                          .details = "GPU 0: XID 79",
 		                          .wall_ns = AT(9) };
-	struct event_record old = xid;
+	struct event_record old = xid, lost = xid;
 	struct job job = failed_job(1, 0);
-	struct verdict_facts f = { 0 }, g = { 0 };
+	struct verdict_facts f = { 0 }, g = { 0 }, h = { 0 };
 
 	(void)state;
 	add_process(&f, 10, 1, "python3", 1, 0, 10);
 	verdict_facts_add_event(&f, &xid);
 	assert_verdict(&job, &f, VERDICT_GPU_FAULT, CONFIDENCE_MEDIUM, 10);
+	lost.name = "lost";
+	add_process(&h, 10, 1, "python3", 1, 0, 10);
+	verdict_facts_add_event(&h, &lost);
+	assert_verdict(&job, &h, VERDICT_GPU_FAULT, CONFIDENCE_MEDIUM, 10);
 	old.wall_ns = AT(-60);
 	add_process(&g, 10, 1, "python3", 1, 0, 10);
 	verdict_facts_add_event(&g, &old);
@@ -256,6 +351,63 @@ static void test_verdict__holds_its_ceilings_for_any_number_of_records(void **st
 	assert_verdict(&job, &f, VERDICT_KILLED_BY_PROCESS, CONFIDENCE_MEDIUM, 10);
 }
 
+static void add_stall(struct verdict_facts *f, pid_t pid, enum severity severity, double from,
+                      double to)
+{
+	const struct anomaly_record a = { .kind = "stall",
+		                          .severity = severity,
+		                          .process = { .pid = pid, .start_ticks = 1 },
+		                          .began_ns = AT(0) + (uint64_t)(from * 1e9),
+		                          .ended_ns = to > 0 ? AT(0) + (uint64_t)(to * 1e9) : 0,
+		                          .description = "stall: python 11 waits in read on a pipe" };
+
+	verdict_facts_add_anomaly(f, &a);
+}
+
+static void test_verdict__a_job_that_was_stopped_while_it_stalled_hung(void **state)
+{
+	struct job job = failed_job(0, SIGTERM);
+	struct verdict_facts f = { 0 };
+	struct verdict v;
+
+	(void)state;
+	job.limits_hit = 1u << JOB_LIMIT_TIME; /* by its time limit, */
+	job.limit[JOB_LIMIT_TIME] = 10 * NS_PER_S;
+	add_process(&f, 10, 1, "sh", 0, SIGTERM, 10);
+	add_process(&f, 11, 10, "python", 0, SIGTERM, 10);
+	add_stall(&f, 11, SEVERITY_HIGH, 5, 10);
+	verdict_judge(&job, &f, &v);
+	assert_int_equal(v.evidence[0].kind, EVIDENCE_LIMIT);
+	assert_int_equal(v.evidence[v.n_evidence - 1].kind, EVIDENCE_ANOMALY);
+	assert_string_equal(v.culprit.name, "python");
+	assert_verdict(&job, &f, VERDICT_HUNG, CONFIDENCE_HIGH, 11);
+
+	job = failed_job(0, SIGTERM); /* … by a person */
+	f = (struct verdict_facts){ 0 };
+	add_process(&f, 10, 1, "python", 0, SIGTERM, 10);
+	add_signal(&f, 10, SIGTERM, 99, "bash", 9.9);
+	add_stall(&f, 11, SEVERITY_MEDIUM, 5, 0);
+	assert_verdict(&job, &f, VERDICT_HUNG, CONFIDENCE_MEDIUM, 11);
+}
+
+static void test_verdict__a_stall_that_was_over_or_ended_nothing_is_not_the_cause(void **state)
+{
+	struct job job = failed_job(0, SIGTERM);
+	struct verdict_facts f = { 0 };
+
+	(void)state;
+	job.ended_ns = AT(60); /* it went on */
+	add_process(&f, 10, 1, "python", 0, SIGTERM, 60);
+	add_signal(&f, 10, SIGTERM, 99, "bash", 59.9);
+	add_stall(&f, 10, SEVERITY_HIGH, 5, 20);
+	assert_verdict(&job, &f, VERDICT_KILLED_BY_PROCESS, CONFIDENCE_HIGH, 10);
+	job = failed_job(1, 0); /* it failed by itself */
+	f = (struct verdict_facts){ 0 };
+	add_process(&f, 10, 1, "python", 1, 0, 10);
+	add_stall(&f, 10, SEVERITY_HIGH, 5, 9);
+	assert_verdict(&job, &f, VERDICT_EXIT_NONZERO, CONFIDENCE_MEDIUM, 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -266,11 +418,18 @@ int main(void)
 		cmocka_unit_test(test_verdict__is_out_of_memory_by_whose_limit_it_was),
 		cmocka_unit_test(
 			test_verdict__takes_calls_that_failed_as_proof_and_state_as_a_hint),
+		cmocka_unit_test(test_verdict__takes_no_child_of_the_program_before_the_last_exec),
+		cmocka_unit_test(test_verdict__prefers_what_failed_to_what_was_ended_for_it),
+		cmocka_unit_test(test_verdict__knows_the_timeout_command_that_had_to_kill),
+		cmocka_unit_test(test_verdict__takes_a_hangup_by_a_shell_for_a_closed_terminal),
+		cmocka_unit_test(test_verdict__is_sure_of_an_error_that_the_program_reported),
 		cmocka_unit_test(test_verdict__ignores_everyday_errors_and_those_of_others),
 		cmocka_unit_test(test_verdict__blames_a_gpu_that_failed_or_was_full_at_the_end),
 		cmocka_unit_test(test_verdict__is_unknown_without_evidence),
 		cmocka_unit_test(test_verdict__knows_a_machine_that_went_down_by_its_boot),
 		cmocka_unit_test(test_verdict__holds_its_ceilings_for_any_number_of_records),
+		cmocka_unit_test(test_verdict__a_job_that_was_stopped_while_it_stalled_hung),
+		cmocka_unit_test(test_verdict__a_stall_that_was_over_or_ended_nothing_is_not_the_cause),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyze/verdict_rule_list.h"
+
+#include <signal.h>
+#include <string.h>
+
+#define STATUS_NOT_EXECUTABLE 126
+#define STATUS_NOT_FOUND 127
+
+/* The launcher's own status, or that of a shell within the job. */
+bool verdict_rule_unstarted(const struct verdict_context *c, struct verdict *v)
+{
+	static const char *const starters[] = { "env", "xargs", NULL };
+	struct figure processes = c->job->figures[JOB_FIGURE_PROCESSES];
+	bool never_ran = figure_is_known(processes) && !processes.value;
+	int status = never_ran         ? c->job->exit_code
+	             : c->origin.first ? c->origin.first->exit_code
+	                               : 0;
+
+	if (status != STATUS_NOT_FOUND && status != STATUS_NOT_EXECUTABLE)
+		return false;
+	if (!never_ran && !verdict_is_named(c->origin.first->name, verdict_shells) &&
+	    !verdict_is_named(c->origin.first->name, starters))
+		return false;
+	v->code = status == STATUS_NOT_FOUND ? VERDICT_NOT_FOUND : VERDICT_NOT_EXECUTABLE;
+	v->confidence = never_ran ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+	evidence_blame(v, c->origin.first);
+	evidence_add_ends(c, v);
+	return true;
+}
+
+/* The kernel sends these in the name of the process itself. */
+static bool is_by_kernel(int signal)
+{
+	return signal == SIGPIPE || signal == SIGXFSZ;
+}
+
+/* A fault that the process had a handler for, which ended it. 0: there was none. */
+static int handled_fault(const struct verdict_facts *f, const struct verdict_death *d)
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE };
+
+	for (size_t i = 0; i < ARRAY_LEN(faults); i++) {
+		const struct verdict_sign *s = verdict_find_signal(f, d->id, faults[i]);
+
+		if (s && s->has_sender && s->sender_pid == 0 && s->at_ns <= d->ended_ns &&
+		    d->ended_ns - s->at_ns <= NS_PER_S)
+			return faults[i];
+	}
+	return 0;
+}
+
+bool verdict_rule_fault(const struct verdict_context *c, struct verdict *v)
+{
+	static const struct {
+		int signal;
+		enum verdict_code code;
+		bool is_sure; /* without its sender: other processes rarely send it */
+	} faults[] = {
+		{ SIGSEGV, VERDICT_SEGFAULT, false },
+		{ SIGABRT, VERDICT_ABORT, false },
+		{ SIGBUS, VERDICT_BUS_ERROR, false },
+		{ SIGILL, VERDICT_ILLEGAL_INSTRUCTION, false },
+		{ SIGFPE, VERDICT_ARITHMETIC_ERROR, false },
+		{ SIGPIPE, VERDICT_BROKEN_PIPE, true },
+		{ SIGXCPU, VERDICT_RLIMIT_CPU, true },
+		{ SIGXFSZ, VERDICT_RLIMIT_FSIZE, true },
+	};
+	const struct verdict_death *d = c->origin.first;
+	int signal = d ? d->signal ? d->signal : handled_fault(c->f, d) : 0;
+	const struct verdict_sign *s = signal ? verdict_find_signal(c->f, d->id, signal) : NULL;
+	bool is_sure = s && s->has_sender && strcmp(s->name, EVENT_FOR_PROTECTED) != 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(faults); i++)
+		if (faults[i].signal == signal) {
+			v->code = faults[i].code;
+			v->confidence = evidence_confidence(c, (is_sure || faults[i].is_sure) &&
+			                                               d->signal);
+		}
+	if (s && s->has_sender && s->sender_pid == d->id.pid && !is_by_kernel(signal)) {
+		v->code = VERDICT_ABORT; /* whatever signal it chose */
+		v->confidence = evidence_confidence(c, true);
+		evidence_add_sender(v, s, d->name);
+	}
+	if (s && strcmp(s->name, EVENT_FOR_STACK) == 0) {
+		v->code = VERDICT_STACK_OVERFLOW;
+		evidence_add_end(v, EVIDENCE_STACK, d);
+	} else if (s && strcmp(s->name, EVENT_FOR_CPU_LIMIT) == 0) {
+		v->code = VERDICT_RLIMIT_CPU;
+		v->confidence = evidence_confidence(c, true);
+		evidence_add_end(v, EVIDENCE_CPU_LIMIT, d);
+	}
+	if (v->code == VERDICT_UNKNOWN)
+		return false;
+	evidence_blame(v, d);
+	evidence_add_ends(c, v);
+	return true;
+}
+
+bool verdict_rule_status(const struct verdict_context *c, struct verdict *v)
+{
+	const struct verdict_death *d = c->origin.first;
+
+	if (!c->job->has_exit_code || !c->job->exit_code || (d && d->signal))
+		return false;
+	v->code = VERDICT_EXIT_NONZERO;
+	/* Else something may have run out, or it failed of something else than its child. */
+	v->confidence = evidence_confidence(c, c->f->has_calls && d == c->origin.command);
+	evidence_blame(v, d);
+	evidence_add_ends(c, v);
+	return true;
+}
