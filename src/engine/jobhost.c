@@ -391,6 +391,7 @@ int jobhost_start(struct jobhost *h, struct err *err)
 	record_start(h);
 	add_command(h);
 	add_to_tier(job_of(h), engine_trace_command(h->engine, h->command));
+	add_to_tier(job_of(h), h->options.capture ? CAPTURE_TIER : NULL);
 	if (limit_ns)
 		launcher_set_deadline(h->launcher, h->started_mono_ns + limit_ns);
 	read_inherited_peak(h);

@@ -93,6 +93,8 @@ enum job_figure { JOB_FIGURES(X) JOB_OPTIONAL_FIGURES(X) JOB_FIGURE_COUNT };
 extern const struct metric job_figures[JOB_FIGURE_COUNT];
 
 /* Names a watched job for as long as it is watched, and no other afterwards. -1: none. */
+#define CAPTURE_TIER "captured output" /* in the tier of a job whose output is in its run folder */
+
 typedef int32_t job_handle;
 
 /* Whose limit of memory is in force, where it is not that of a control group: groups begin with '/'. */

@@ -97,12 +97,11 @@ static void put_left_out(const struct report *r, struct canvas *to)
 			format_count(r->flights_left_out).at, r->flights_left_out == 1 ? "" : "es");
 }
 
-void flight_view(const struct report *r, struct canvas *to)
+static void put_selected(const struct report *r, const bool shown[static REPORT_FLIGHTS_MAX],
+                         struct canvas *to)
 {
-	bool shown[REPORT_FLIGHTS_MAX] = { 0 };
 	size_t calls = 0;
 
-	select_flights(r, shown);
 	for (size_t i = 0; i < r->flights.len; i++) {
 		if (!shown[i])
 			continue;
@@ -116,6 +115,29 @@ void flight_view(const struct report *r, struct canvas *to)
 	              r->flights.len == 1 ? "" : "es");
 	canvas_text(to, INK_PLAIN, r->job.id, strlen(r->job.id), SIZE_MAX);
 	canvas_put(to, INK_PLAIN, " --last-calls\n");
+}
+
+void flight_view(const struct report *r, struct canvas *to)
+{
+	bool shown[REPORT_FLIGHTS_MAX] = { 0 };
+
+	select_flights(r, shown);
+	put_selected(r, shown, to);
+}
+
+void flight_view_of(const struct report *r, struct proc_id process, struct canvas *to)
+{
+	bool shown[REPORT_FLIGHTS_MAX] = { 0 }, has_any = false;
+	size_t n = r->flights.len;
+
+	for (size_t i = 0; i < n; i++)
+		if (proc_id_eq(r->flights.at[i].end.process, process))
+			has_any = shown[i] = true;
+	if (!has_any)
+		select_flights(r, shown);
+	else if (!r->flights.at[n - 1].end.ended_ns)
+		shown[n - 1] = true;
+	put_selected(r, shown, to);
 }
 
 void flight_view_all(const struct report *r, struct canvas *to)

@@ -8,6 +8,8 @@
 
 /* The end of a report: of those that matter most, the last few. Nothing if there are none. */
 void flight_view(const struct report *r, struct canvas *to);
+/* Only those of this process, and of the latest that still ran; the same as above if it has none. */
+void flight_view_of(const struct report *r, struct proc_id process, struct canvas *to);
 /* All of them. */
 void flight_view_all(const struct report *r, struct canvas *to);
 /* The members `last_calls` and `last_calls_left_out` of an open object; null without a flight recorder. */

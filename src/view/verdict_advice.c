@@ -80,22 +80,44 @@ static void advise_time(const struct job *job, struct list *to)
 	add(to, job->limit[JOB_LIMIT_TIME] ? command : NULL, "allow it more time");
 }
 
-static const char *find_place(const struct verdict *v)
+/* The directory of the file in "write(3</data/out>, …" or "openat(AT_FDCWD, \"/data/out\", …". */
+static bool find_directory(const char *call, char ret[static ADVICE_PLACE_MAX])
 {
-	for (size_t i = 0; i < v->n_evidence; i++)
-		if ((v->evidence[i].kind == EVIDENCE_DISK ||
-		     v->evidence[i].kind == EVIDENCE_READ_ONLY) &&
-		    v->evidence[i].text[0] == '/')
-			return v->evidence[i].text;
-	return ".";
+	const char *begin = strpbrk(call, "<\"");
+	const char *end = begin ? strpbrk(begin + 1, ">\"") : NULL;
+
+	if (!end || begin[1] != '/')
+		return false;
+	while (end > begin + 2 && *end != '/')
+		end--;
+	if (end - begin - 1 >= ADVICE_PLACE_MAX)
+		return false;
+	snprintf(ret, ADVICE_PLACE_MAX, "%.*s", (int)(end - begin - 1), begin + 1);
+	return true;
+}
+
+static void find_place(const struct verdict *v, char ret[static ADVICE_PLACE_MAX])
+{
+	for (size_t i = 0; i < v->n_evidence; i++) {
+		const struct evidence *e = &v->evidence[i];
+
+		if (e->kind == EVIDENCE_CALL_FAILED && find_directory(e->text, ret))
+			return;
+		if ((e->kind == EVIDENCE_DISK || e->kind == EVIDENCE_READ_ONLY) && *e->text == '/') {
+			snprintf(ret, ADVICE_PLACE_MAX, "%.*s", ADVICE_PLACE_MAX - 1, e->text);
+			return;
+		}
+	}
+	snprintf(ret, ADVICE_PLACE_MAX, ".");
 }
 
 static void advise_disk(const struct verdict *v, const char *tool, const char *text,
                         struct list *to)
 {
-	char command[160];
+	char command[160], place[ADVICE_PLACE_MAX];
 
-	snprintf(command, sizeof command, "%s %.120s", tool, find_place(v));
+	find_place(v, place);
+	snprintf(command, sizeof command, "%s %s", tool, place);
 	add(to, command, "%s", text);
 }
 
@@ -112,29 +134,74 @@ static void advise_pids(const struct job *job, struct list *to)
 		add(to, "ulimit -u", "see how many processes the user may have");
 }
 
-static void advise_unknown(const struct job *job, struct list *to)
+/* ---- what to record next time, but for what was recorded already ----------------------------- */
+
+/* The option that records what the program did; "": it was given. Without BPF there is no flight recorder. */
+static const char *missing_calls(const struct report *r)
 {
-	if (job->signal && !strstr(job->tier, "BPF"))
+	if (report_has_flight_recorder(r))
+		return "";
+	if (strstr(r->job.tier, "BPF"))
+		return "--flight-recorder ";
+	return r->syscalls.len ? "" : "--syscalls ";
+}
+
+static bool has_output(const struct report *r)
+{
+	return strstr(r->job.tier, CAPTURE_TIER) != NULL;
+}
+
+static void advise_recording(const char *what, const char *calls, struct list *to)
+{
+	char command[160];
+
+	snprintf(command, sizeof command, RUN "%s-- COMMAND", calls);
+	add(to, command, "%s", what);
+}
+
+static void advise_unknown(const struct report *r, struct list *to)
+{
+	const char *calls = missing_calls(r);
+
+	if (r->job.signal && !strstr(r->job.tier, "BPF"))
 		add(to, "proctor doctor",
 		    "who sent the signal can be recorded with CAP_BPF and CAP_PERFMON, or by a daemon that runs as root");
+	else if (*calls)
+		advise_recording("record the system calls of what fails", calls, to);
+	else if (!has_output(r))
+		advise_recording("keep what it prints", "--out DIR --capture ", to);
 	else
-		add(to, RUN "--flight-recorder" AND_COMMAND,
-		    "record the last system calls of what fails");
+		add(to, "dmesg", "nothing that was recorded shows it: see what the kernel logged");
+}
+
+/* Its own messages, and what it did last. */
+static void advise_messages(const struct report *r, const char *calls, struct list *to)
+{
+	char options[80], command[160];
+
+	snprintf(options, sizeof options, "%s%s", has_output(r) ? "" : "--out DIR --capture ", calls);
+	snprintf(command, sizeof command, RUN "%s-- COMMAND", options);
+	add(to, *options ? command : NULL, "its own messages say more: %s%s",
+	    has_output(r) ? "see stderr.log in its run folder" : "keep them",
+	    !*calls                       ? ""
+	    : strstr(calls, "--flight") ? "; and keep the last system calls"
+	                                : "; and count the system calls");
+}
+
+static void advise_segfault(const struct report *r, struct list *to)
+{
+	add(to, "ulimit -c unlimited", "keep a core dump, which shows where");
+	if (*missing_calls(r))
+		advise_recording("see what it did last", missing_calls(r), to);
 }
 
 /* Those that need no figures. */
 static const struct {
 	const char *text, *command;
 } fixed[VERDICT_CODE_COUNT] = {
-	[VERDICT_EXIT_NONZERO] = { "its own messages say more; keep them, and the last system calls",
-	                           RUN "--out DIR --capture --flight-recorder" AND_COMMAND },
 	[VERDICT_NOT_FOUND] = { "check the name and PATH", "command -v NAME" },
 	[VERDICT_NOT_EXECUTABLE] = { "make it executable, or run it by its interpreter",
 	                             "chmod +x FILE" },
-	[VERDICT_SEGFAULT] = { "keep a core dump, which shows where; or see what it did last",
-	                       RUN "--flight-recorder" AND_COMMAND },
-	[VERDICT_ABORT] = { "the program found an error and ended itself: see its own messages",
-	                    RUN "--out DIR --capture" AND_COMMAND },
 	[VERDICT_BUS_ERROR] = { "a mapped file was cut off, or its disk is full or broken",
 	                        "df -h" },
 	[VERDICT_ILLEGAL_INSTRUCTION] = { "it may be built for another CPU", "lscpu" },
@@ -159,6 +226,8 @@ static const struct {
 	                        "ulimit -v unlimited" },
 	[VERDICT_FDS_EXHAUSTED] = { "raise the limit of open files, or find out which are not closed",
 	                            "ulimit -n 65536" },
+	[VERDICT_HUNG] = { "see what each of its processes waits for, while it hangs again",
+	                   "proctor report" },
 	[VERDICT_GPU_OOM] = { "use a smaller batch, or a GPU with more memory", NULL },
 	[VERDICT_GPU_FAULT] = { "see what the driver logged", "dmesg | grep -i xid" },
 	[VERDICT_RECORDER_LOST] = { "what ended the recorder may have ended the job: see the system log",
@@ -190,6 +259,12 @@ size_t verdict_advice(const struct report *report, const struct verdict *v,
 	else if (v->code == VERDICT_READ_ONLY_FS)
 		advise_disk(v, "findmnt -T", "write elsewhere, or see why it is read-only", &to);
 	else if (v->code == VERDICT_UNKNOWN)
-		advise_unknown(job, &to);
+		advise_unknown(report, &to);
+	else if (v->code == VERDICT_EXIT_NONZERO)
+		advise_messages(report, missing_calls(report), &to);
+	else if (v->code == VERDICT_ABORT)
+		advise_messages(report, "", &to);
+	else if (v->code == VERDICT_SEGFAULT)
+		advise_segfault(report, &to);
 	return to.n;
 }

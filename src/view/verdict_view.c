@@ -235,6 +235,10 @@ static void put_head(const struct verdict_page *page, struct canvas *to)
 		                                     : "",
 		           verdict_code_words(v->code));
 	facts_ink(&f, job_ink(job->status));
+	if (*job->command) {
+		facts_begin(&f, "command", "");
+		facts_part(&f, "%.300s", job->command);
+	}
 	if (v->culprit.process.pid && job->status != JOB_COMPLETED) {
 		facts_begin(&f, "process", "");
 		facts_part(&f, "%s%s%d", v->culprit.name, *v->culprit.name ? " " : "pid ",
@@ -254,7 +258,7 @@ static void put_head(const struct verdict_page *page, struct canvas *to)
 static void put_evidence(const struct verdict_page *page, struct canvas *to)
 {
 	static const struct table_column columns[] = {
-		{ .min_width = 24 }, { .min_width = 12 }, { .drop = 2 }, { .drop = 1 }
+		{ .min_width = 24, .in_middle = true }, { .min_width = 12 }, { .drop = 2 }, { .drop = 1 }
 	};
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
 	const struct verdict *v = page->verdict;
@@ -337,7 +341,7 @@ void verdict_view(const struct verdict_page *page, struct canvas *to)
 	if (r->job.status != JOB_COMPLETED)
 		put_costly(r, to);
 	if (r->flights.len)
-		flight_view(r, to);
+		flight_view_of(r, page->verdict->culprit.process, to);
 	put_advice(page, to);
 }
 

@@ -118,6 +118,29 @@ def test_the_cause_of_a_staged_death_is_found(stage, death):
 	check(stage, *(as_plain if stage.user == "nobody" and as_plain else as_root))
 
 
+def commands_of(found):
+	return [item["command"] for item in found["advice"]]
+
+
+def test_what_was_recorded_already_is_not_advised(stage):
+	out = stage.place / "folder"
+	calls = "--flight-recorder" if stage.user == "root" else "--syscalls"
+	stage("sh", "-c", "exit 3")
+	assert commands_of(check(stage, "exit_nonzero")) == ["proctor run --out DIR --capture %s -- COMMAND" % calls]
+	stage("sh", "-c", "exit 3", options=[calls])
+	assert commands_of(check(stage, "exit_nonzero")) == ["proctor run --out DIR --capture -- COMMAND"]
+	stage("sh", "-c", "exit 3", options=["--out", str(out), "--capture"])
+	(advice,) = check(stage, "exit_nonzero")["advice"]
+	assert advice["command"] == "proctor run %s -- COMMAND" % calls and "see stderr.log in its run folder" in advice["text"]
+	stage("sh", "-c", "exit 3", options=[calls, "--out", str(out), "--capture"])
+	(advice,) = check(stage, "exit_nonzero")["advice"]
+	assert not advice["command"] and "stderr.log" in advice["text"]
+	stage(DIE, "segfault")
+	assert commands_of(check(stage, "segfault")) == ["ulimit -c unlimited", "proctor run %s -- COMMAND" % calls]
+	stage(DIE, "segfault", options=[calls])
+	assert commands_of(check(stage, "segfault")) == ["ulimit -c unlimited"]
+
+
 @pytest.mark.needs_root
 @pytest.mark.parametrize("command", [["/usr/bin/python3", "-c", EAT], ["sh", "-c", "/usr/bin/python3 -c '%s' || exit 1" % EAT]],
 			 ids=["itself", "a worker"])
@@ -299,7 +322,7 @@ def test_a_page_has_the_cause_the_evidence_and_what_to_do(run, tmp_path):
 	assert "FAILED after" in done.stderr and "exit 1: die (pid " in done.stderr and ") SIGSEGV" in done.stderr
 	page = stage.ask()
 	for words in ("FAILED: invalid memory access", "confidence medium", "cause     segfault", "Evidence", "the command ended", "Used the most",
-		      "Last calls of die", "What to do", "--flight-recorder"):
+		      "Last calls of die", "What to do", "ulimit -c unlimited"):
 		assert words in page, page
 
 
