@@ -171,7 +171,8 @@ bool verdict_rule_gpu_fault(const struct verdict_context *c, struct verdict *v)
 	const struct verdict_sign *found = NULL;
 
 	vec_each(&c->f->signs, s)
-		if (s->kind == EVENT_GPU && strcmp(s->name, "xid") == 0 &&
+		if (s->kind == EVENT_GPU &&
+		    (strcmp(s->name, "xid") == 0 || strcmp(s->name, "lost") == 0) &&
 		    s->at_ns + GPU_FAULT_WITHIN_NS >= c->job->ended_ns)
 			found = s;
 	if (!found)

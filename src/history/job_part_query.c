@@ -348,6 +348,7 @@ static const struct field gpu_rows[] = {
 	{ "max(g.memory_total_mb) * 1048576", FIELD(REAL, mem_total_bytes) },
 	{ OVER_TIME("g.power_w"), FIELD(REAL, power_mean_w) },
 	{ "max(coalesce(g.power_w_max, g.power_w))", FIELD(REAL, power_max_w) },
+	{ "total(iif(g.power_w IS NULL, t.dt, 0))", FIELD(REAL, no_power_s) },
 	{ "max(o.kib) * 1024", FIELD(REAL, own_peak_bytes) },
 	{ "max(o.gpu) IS NOT NULL", FIELD(BOOL, is_used) },
 };

@@ -28,7 +28,7 @@
 	X(LIMIT, "limit", false)           /* the job met its limit: name of the limit, details in text */ \
 	X(ANOMALY, "anomaly", false)       /* one began, or ended after `count` ns: name is its kind, details in text */ \
 	X(DISK, "disk", false)             /* when a job failed: a file system that it may have written to is full */ \
-	X(GPU, "gpu", false)               /* a GPU: name is throttle, throttle_end (after `count` ns), ecc or xid (`count`: how many, which) */
+	X(GPU, "gpu", false)               /* a GPU: name is lost, lost_end (after `count` ns), throttle, throttle_end (likewise), ecc or xid (`count`: how many, which) */
 /* clang-format on */
 
 #define X(id, ...) EVENT_##id,

@@ -89,6 +89,7 @@ struct gpu_record {
 	double util_mean_ratio, util_max_ratio; /* NAN: not known */
 	double mem_peak_bytes, mem_total_bytes; /* NAN: not known */
 	double power_mean_w, power_max_w;       /* NAN: not known */
+	double no_power_s;                      /* for so long it was not known, of the job's time */
 	double own_peak_bytes;                  /* held by the job's processes; NAN: not known */
 	bool is_used;                           /* a process of the job was seen on it */
 };

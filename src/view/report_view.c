@@ -173,10 +173,20 @@ static void put_gpu_memory(struct facts *f, const struct gpu_record *g)
 		facts_comma(f, "%s by this job", format_bytes((uint64_t)g->own_peak_bytes).at);
 }
 
+/* A GPU that did not answer for a while drew at least what it did in the rest of the time. */
+static void put_energy(struct facts *f, const struct report *r, const struct gpu_record *g)
+{
+	double seconds = (double)job_took_ns(&r->job, r->now_ns) / 1e9;
+
+	if (isfinite(g->power_mean_w))
+		facts_part(f, "%s%s", g->no_power_s > 0 ? "at least " : "",
+		           format_energy(g->power_mean_w * fmax(seconds - g->no_power_s, 0) / 3600)
+		                   .at);
+}
+
 /* "71 % busy, 99 % peak   14.2 of 24.0 GiB held, 13.9 GiB by this job   212 Wh" */
 static void put_gpu(struct facts *f, const struct report *r, const struct gpu_record *g)
 {
-	double hours = (double)job_took_ns(&r->job, r->now_ns) / 3600e9;
 	bool is_known = isfinite(g->util_mean_ratio) || isfinite(g->mem_peak_bytes);
 	enum quality quality = !is_known                                      ? QUALITY_MISSING
 	                       : job_gpu_quality(&r->job) == QUALITY_AT_LEAST ? QUALITY_AT_LEAST
@@ -192,8 +202,7 @@ static void put_gpu(struct facts *f, const struct report *r, const struct gpu_re
 		facts_part(f, "load not known");
 	}
 	put_gpu_memory(f, g);
-	if (isfinite(g->power_mean_w))
-		facts_part(f, "%s", format_energy(g->power_mean_w * hours).at);
+	put_energy(f, r, g);
 }
 
 /* "64 % busy, 97 % peak   8m 07s GPU time" */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What is wrong with GPUs of NVIDIA (throttling, memory errors, XIDs), and GPUs that are divided (MIG). The driver is fake."""
 import json
+import re
 import subprocess
 
 import pytest
@@ -100,6 +101,33 @@ def test_what_happens_to_its_gpu_is_an_event_of_the_job(proctor, children, fault
 	assert "XID 79, fallen off the bus" in text
 	report = proctor("report", "train").stdout
 	assert "XID 79, fallen off the bus" in report and "throttled: power limit" in report
+
+
+def test_a_gpu_that_is_lost_and_found_again_is_one_event_each(proctor, children, faults, tmp_path):
+	marker, lost = tmp_path / "end", tmp_path / "lost"
+	job = children.spawn([proctor.binary, "run", "--job-id", "train", "--interval", "0.1", "--", "/usr/bin/python3", "-c", ON_GPU, faults.use,
+			      marker], env={**proctor.env, **faults.env("gpus=2 lost=0 while=%s" % lost)}, stderr=subprocess.PIPE)
+
+	def rows(condition):
+		return len(read_store_so_far(proctor.state_dir, "SELECT 1 FROM gpu_metrics WHERE gpu_index = 0 AND " + condition))
+
+	wait_for(lambda: rows("power_w IS NOT NULL") >= 5)
+	lost.write_text("")
+	wait_for(lambda: rows("power_w IS NULL") >= 8)
+	lost.unlink()
+	seen = rows("power_w IS NOT NULL")
+	wait_for(lambda: rows("power_w IS NOT NULL") >= seen + 3)
+	marker.write_text("")
+	assert job.wait(timeout=60) == 0, job.stderr.read()
+	events = proctor.sql("SELECT e.name AS name, e.details AS details, e.count AS ns, j.job_id AS job FROM event e LEFT JOIN job j ON j.id = e.job"
+			     " WHERE e.name IN ('lost', 'lost_end') ORDER BY e.id")
+	assert [row["name"] for row in events] == ["lost", "lost_end"]
+	assert events[0]["details"] == "GPU 0 (Fake GPU 0): does not answer any more"
+	assert events[1]["details"].startswith("GPU 0 (Fake GPU 0): answers again, after ") and events[1]["ns"] > 5e8
+	if not IN_CONTAINER:
+		assert events[0]["job"] == "train" and "does not answer any more" in proctor("report", "train").stdout
+		# Of the time in which it did not answer, no energy is known.
+		assert re.search(r"^ +GPU 0 .*at least [0-9.]+ .?Wh", proctor("report", "train", env={"COLUMNS": "200"}).stdout, re.M)
 
 
 def test_events_of_a_driver_that_hangs_there_harm_nobody(proctor, faults):

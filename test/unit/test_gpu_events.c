@@ -122,6 +122,51 @@ static void test_gpu_events__critical_errors_have_their_number_and_name(void **s
 	assert_event(1, "xid", 4242, "GPU 3 (A100): XID 4242");
 }
 
+static void feed_answer(bool is_lost, bool has_figures)
+{
+	struct gpu_sample *g = gpu();
+
+	sample.mono_ns += NS_PER_S;
+	g->is_lost = is_lost;
+	if (has_figures)
+		readings_set(&g->r, GPU_UTIL, 5);
+	gpu_events_feed(&events, g, &sample);
+	gpu_events_end_tick(&events, &sample);
+}
+
+static void test_gpu_events__a_gpu_is_lost_once_and_answers_again_once(void **state)
+{
+	setup();
+	feed_answer(true, false); /* it may not be ours to see */
+	feed_answer(false, true);
+	feed_answer(false, false); /* it sleeps, or the driver answers late */
+	assert_int_equal(sample.events.len, 0);
+	for (int i = 0; i < 3; i++)
+		feed_answer(true, false);
+	assert_int_equal(sample.events.len, 1);
+	assert_event(0, "lost", 0, "GPU 3 (A100): does not answer any more");
+	feed_answer(false, true);
+	feed_answer(false, true);
+	assert_int_equal(sample.events.len, 2);
+	assert_event(1, "lost_end", 3 * (int64_t)NS_PER_S,
+	             "GPU 3 (A100): answers again, after 3.0 s");
+}
+
+static void test_gpu_events__a_gpu_that_is_not_listed_any_more_is_lost(void **state)
+{
+	setup();
+	feed_answer(false, true);
+	for (int i = 0; i < 3; i++) {
+		sample.mono_ns += NS_PER_S;
+		gpu_events_end_tick(&events, &sample);
+	}
+	assert_int_equal(sample.events.len, 1);
+	assert_event(0, "lost", 0, "GPU 3 (A100): does not answer any more");
+	feed_answer(false, true);
+	assert_event(1, "lost_end", 3 * (int64_t)NS_PER_S,
+	             "GPU 3 (A100): answers again, after 3.0 s");
+}
+
 static void test_gpu_events__each_gpu_has_its_own_history(void **state)
 {
 	struct gpu_sample *g = gpu();
@@ -140,4 +185,6 @@ RUN_TESTS(TEST(test_gpu_events__throttling_that_comes_and_goes_is_one_episode),
           TEST(test_gpu_events__an_episode_outlasts_a_driver_that_is_silent),
           TEST(test_gpu_events__memory_errors_are_reported_when_they_are_counted),
           TEST(test_gpu_events__critical_errors_have_their_number_and_name),
+          TEST(test_gpu_events__a_gpu_is_lost_once_and_answers_again_once),
+          TEST(test_gpu_events__a_gpu_that_is_not_listed_any_more_is_lost),
           TEST(test_gpu_events__each_gpu_has_its_own_history))

@@ -235,6 +235,7 @@ static void test_job_gpus__are_those_of_its_time(void **state)
 	assert_true(gpus[0].util_max_ratio > 0.49 && gpus[0].util_max_ratio < 0.51);
 	assert_true(gpus[0].mem_peak_bytes == 1024.5 * (double)MIB);
 	assert_true(gpus[0].power_mean_w > 123.4 && gpus[0].power_mean_w < 123.5);
+	assert_true(gpus[0].no_power_s == 0 && gpus[3].no_power_s > 0);
 	assert_true(gpus[0].is_used && gpus[0].own_peak_bytes == 512 * (double)MIB);
 	assert_true(!gpus[3].is_used && isnan(gpus[3].own_peak_bytes));
 	assert_string_equal(gpus[0].name, "named");

@@ -263,6 +263,7 @@ static void read_device(int root_fd, const struct drm_device *d, struct gpu_samp
 
 	if (card_fd >= 0)
 		device_fd = openat(card_fd, "device", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	to->is_lost = device_fd < 0;
 	if (device_fd >= 0 && d->driver->read && !is_asleep(device_fd))
 		d->driver->read(device_fd, card_fd, to);
 }

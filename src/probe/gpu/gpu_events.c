@@ -37,6 +37,56 @@ static struct gpu_history *find(struct gpu_events *e, uint32_t index)
 	return &e->at[e->count++];
 }
 
+/* ---- losses ---------------------------------------------------------------------------------- */
+
+static void lose(struct gpu_history *h, const struct gpu_sample *gpu, struct sample *out)
+{
+	if (!h->has_answered || h->is_lost)
+		return;
+	h->is_lost = true;
+	h->lost_ns = out->mono_ns;
+	emit(out, gpu, "lost", 0, "does not answer any more");
+}
+
+static void find_again(struct gpu_history *h, const struct gpu_sample *gpu, struct sample *out)
+{
+	uint64_t lasted_ns = out->mono_ns - h->lost_ns;
+	char what[80];
+
+	h->is_lost = false;
+	snprintf(what, sizeof what, "answers again, after %.1f s",
+	         (double)lasted_ns / (double)NS_PER_S);
+	emit(out, gpu, "lost_end", (int64_t)lasted_ns, what);
+}
+
+/* One that was never seen to answer may be another's to see, and is not lost. */
+static void feed_answer(struct gpu_history *h, const struct gpu_sample *gpu, struct sample *out)
+{
+	h->fed_ns = out->mono_ns;
+	h->is_part = gpu->is_part;
+	memcpy(h->name, gpu->name, sizeof h->name);
+	if (gpu->is_lost) {
+		lose(h, gpu, out);
+	} else if (gpu->r.present) {
+		h->has_answered = true;
+		if (h->is_lost)
+			find_again(h, gpu, out);
+	}
+}
+
+/* A part may be gone because the GPU was divided anew. */
+void gpu_events_end_tick(struct gpu_events *e, struct sample *out)
+{
+	for (struct gpu_history *h = e->at; h < e->at + e->count; h++) {
+		struct gpu_sample gpu = { .index = h->index };
+
+		if (h->fed_ns == out->mono_ns || h->is_part)
+			continue;
+		memcpy(gpu.name, h->name, sizeof gpu.name);
+		lose(h, &gpu, out);
+	}
+}
+
 /* ---- throttling ------------------------------------------------------------------------------ */
 
 static void begin_episode(struct gpu_history *h, const struct gpu_sample *gpu, struct sample *out)
@@ -122,6 +172,7 @@ void gpu_events_feed(struct gpu_events *e, const struct gpu_sample *gpu, struct 
 
 	if (!h)
 		return;
+	feed_answer(h, gpu, out);
 	if (gpu->health.knows_throttle)
 		feed_throttle(h, gpu, out);
 	feed_ecc(h, gpu, out);

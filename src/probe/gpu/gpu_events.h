@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* gpu_events.h - what happens to GPUs: throttling that begins and ends, memory errors that were counted, and
- * critical errors (XID). What the driver reports at each tick becomes events that a person can read: a GPU at its
+/* gpu_events.h - what happens to GPUs: that one is lost or answers again, throttling that begins and ends, memory
+ * errors that were counted, and critical errors (XID). What the driver reports at each tick becomes events that a person can read: a GPU at its
  * power limit may pass it several times a second. Pure. */
 #pragma once
 
@@ -9,6 +9,11 @@
 /* What is remembered of one GPU. */
 struct gpu_history {
 	uint32_t index;
+	bool is_part;
+	char name[GPU_TEXT_MAX];
+	bool has_answered, is_lost;
+	uint64_t lost_ns; /* since when */
+	uint64_t fed_ns;  /* when it was listed last */
 	bool is_throttled;
 	uint32_t reasons; /* of this episode */
 	uint64_t began_ns, seen_ns;
@@ -24,5 +29,7 @@ struct gpu_events {
 
 /* Once for each GPU and tick, with what it reports now. */
 void gpu_events_feed(struct gpu_events *e, const struct gpu_sample *gpu, struct sample *out);
+/* After all of a fresh answer: a GPU that is not listed any more is lost, too. */
+void gpu_events_end_tick(struct gpu_events *e, struct sample *out);
 /* Of a critical error. */
 void gpu_events_xid(const struct gpu_sample *gpu, uint32_t code, struct sample *out);

@@ -49,6 +49,7 @@ void gpu_probe_close(void *self_)
 void gpu_probe_forget(struct gpu_sample *gpu)
 {
 	gpu->r.present = 0;
+	gpu->is_lost = false;
 	gpu->health = (struct gpu_health){ 0 };
 }
 
@@ -106,9 +107,12 @@ static void report_events(struct gpu_probe *self, size_t first, struct sample *o
 static void add_gpus(struct gpu_probe *self, struct sample *out)
 {
 	size_t first = out->gpus.len;
+	bool fresh = is_fresh(self, out->mono_ns);
 
-	self->vendor->add(self, is_fresh(self, out->mono_ns), out);
+	self->vendor->add(self, fresh, out);
 	report_events(self, first, out);
+	if (fresh)
+		gpu_events_end_tick(&self->events, out);
 }
 
 int gpu_probe_read(void *self_, struct sample *out, struct err *err)

@@ -75,7 +75,7 @@ static bool is_flag(const bool *flag)
 
 static bool flags_are_sane(const struct gpu_sample *g)
 {
-	return is_flag(&g->is_part) && is_flag(&g->knows_processes) &&
+	return is_flag(&g->is_part) && is_flag(&g->is_lost) && is_flag(&g->knows_processes) &&
 	       is_flag(&g->health.knows_throttle) && is_flag(&g->health.knows_corrected) &&
 	       is_flag(&g->health.knows_uncorrected);
 }

@@ -113,6 +113,7 @@ static bool parse_gpu(struct scan line, bool has_health, struct gpu_sample *ret)
 		if (is_number(field, columns[i].decimals, &v) && v <= columns[i].max)
 			readings_set(&gpu.r, columns[i].id, v * columns[i].unit);
 	}
+	gpu.is_lost = !gpu.r.present;
 	if (has_health && !parse_health(&line, &gpu.health))
 		return false;
 	if (line.p) {

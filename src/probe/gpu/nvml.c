@@ -300,10 +300,12 @@ static void read_gpu(struct nvml *n, uint32_t index, struct gpu_report *to)
 	}
 	memcpy(gpu->name, d->name, sizeof gpu->name);
 	memcpy(gpu->uuid, d->uuid, sizeof gpu->uuid);
+	gpu->is_lost = !is_there;
 	if (!is_there) /* fallen off the bus, or not ours to see */
 		return;
 	watch_errors(n, d);
 	read_device(n, d->handle, &gpu->r);
+	gpu->is_lost = !gpu->r.present;
 	read_health(n, d->handle, &gpu->health);
 	if (is_divided(n, d->handle)) {
 		to->listed |= UINT64_C(1) << at;
