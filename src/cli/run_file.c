@@ -8,13 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/io.h"
 #include "base/log.h"
-#include "view/format.h"
-
-#define PROGRESS_EVERY_NS (100 * NS_PER_MS)
-#define PROGRESS_ROWS 512 /* between two looks at the clock */
+#include "cli/progress.h"
 
 int run_file_open(const char *path, int *ret_fd, struct err *err)
 {
@@ -27,46 +23,6 @@ int run_file_open(const char *path, int *ret_fd, struct err *err)
 		return err_set(err, EINVAL, "'%s' is not a regular file", path);
 	*ret_fd = TAKE_FD(fd);
 	return 0;
-}
-
-/* ---- progress --------------------------------------------------------------------------------- */
-
-struct progress {
-	bool is_shown, is_drawn;
-	uint64_t total_bytes, next_ns, rows;
-};
-
-static void progress_begin(struct progress *p, int fd, bool is_wanted)
-{
-	struct stat st;
-
-	*p = (struct progress){ .is_shown = is_wanted && isatty(STDERR_FILENO) &&
-		                            fstat(fd, &st) == 0 && st.st_size > 0 };
-	if (p->is_shown) {
-		p->total_bytes = (uint64_t)st.st_size;
-		p->next_ns = clock_mono_ns() + PROGRESS_EVERY_NS;
-	}
-}
-
-static void progress_draw(struct progress *p, uint64_t done_bytes)
-{
-	cleanup(buf_done) struct buf line = { 0 };
-	double ratio = MIN((double)done_bytes / (double)p->total_bytes, 1.0);
-
-	if (!p->is_shown || ++p->rows % PROGRESS_ROWS || clock_mono_ns() < p->next_ns)
-		return;
-	p->next_ns = clock_mono_ns() + PROGRESS_EVERY_NS;
-	p->is_drawn = true;
-	buf_printf(&line, "\r\x1b[K[%s] %3.0f %%  %s rows", format_bar(ratio, false).at,
-	           100 * ratio, format_count(p->rows).at);
-	if (io_write_all(STDERR_FILENO, line.at, line.len) < 0)
-		p->is_shown = false;
-}
-
-static void progress_end(struct progress *p)
-{
-	if (p->is_drawn && io_write_all(STDERR_FILENO, "\r\x1b[K", 4) < 0)
-		p->is_shown = false;
 }
 
 /* ---- reading ---------------------------------------------------------------------------------- */
@@ -109,7 +65,14 @@ static int add_row(struct run_file_reader *reader, const struct csv_row *row, ru
 	return fn(self, &run, line, err);
 }
 
-int run_file_read(int fd, bool shows_progress, run_file_fn fn, void *self,
+static uint64_t size_of(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
+}
+
+int run_file_read(int fd, const char *progress_of, run_file_fn fn, void *self,
                   struct run_file_counts *ret, struct err *err)
 {
 	cleanup(csv_done) struct csv csv = { 0 };
@@ -117,6 +80,7 @@ int run_file_read(int fd, bool shows_progress, run_file_fn fn, void *self,
 	struct run_file_counts counts = { 0 };
 	struct progress progress;
 	struct csv_row row;
+	uint64_t rows = 0;
 	int r, status;
 
 	if (lseek(fd, 0, SEEK_SET) < 0)
@@ -124,13 +88,13 @@ int run_file_read(int fd, bool shows_progress, run_file_fn fn, void *self,
 	csv_init(&csv, fd);
 	status = read_header(&csv, &row, &reader, err);
 	counts.kind = reader.columns.kind;
-	progress_begin(&progress, fd, shows_progress);
+	progress_begin(&progress, progress_of, size_of(fd), progress_of);
 	while (status == 0 && (r = csv_next(&csv, &row, err)) != 0) {
 		if (r == -EBADMSG)
 			reject(&counts, row.line, err->msg);
 		else
 			status = r < 0 ? r : add_row(&reader, &row, fn, self, &counts, err);
-		progress_draw(&progress, csv.taken);
+		progress_step(&progress, csv.taken, ++rows);
 	}
 	if (status == 0)
 		status = add_row(&reader, NULL, fn, self, &counts, err);

@@ -24,8 +24,8 @@ typedef int (*run_file_fn)(void *self, const struct past_run *run, uint64_t line
 
 /* A regular file. *ret_fd is the caller's. */
 int run_file_open(const char *path, int *ret_fd, struct err *err) must_check;
-/* From its beginning. `shows_progress`: a bar on a terminal. */
-int run_file_read(int fd, bool shows_progress, run_file_fn fn, void *self,
+/* From its beginning. `progress_of`: a bar on a terminal, and what it counts; NULL: none. */
+int run_file_read(int fd, const char *progress_of, run_file_fn fn, void *self,
                   struct run_file_counts *ret, struct err *err) must_check;
 /* The rejected rows, on stderr. */
 void run_file_log_rejected(const char *path, const struct run_file_counts *counts);

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/progress.h"
 #include "cli/run_file.h"
 #include "model/past_run_list.h"
 #include "view/backtest_view.h"
@@ -44,25 +45,29 @@ static int collect(void *self, const struct past_run *run, uint64_t line, struct
 }
 
 /* In time order: as the file has them or, if it is not sorted, from memory. */
-static int replay_file(int fd, bool shows_progress, struct backtest *b,
+static int replay_file(int fd, bool is_quiet, struct backtest *b,
                        struct run_file_counts *counts, struct err *err)
 {
 	cleanup(past_run_list_done) struct past_run_list runs = { 0 };
 	struct order order = { 0 };
-	int r = run_file_read(fd, false, check_order, &order, counts, err);
+	struct progress progress;
+	int r = run_file_read(fd, is_quiet ? NULL : "rows checked", check_order, &order, counts, err);
 
 	if (r < 0)
 		return r;
 	if (!order.is_broken)
-		return run_file_read(fd, shows_progress, replay, b, counts, err);
-	r = run_file_read(fd, shows_progress, collect, &runs, counts, err);
+		return run_file_read(fd, is_quiet ? NULL : "rows replayed", replay, b, counts, err);
+	r = run_file_read(fd, is_quiet ? NULL : "rows read", collect, &runs, counts, err);
 	past_run_list_sort(&runs);
+	progress_begin(&progress, !is_quiet, runs.runs.len, "rows replayed");
 	for (size_t i = 0; r == 0 && i < runs.runs.len; i++) {
 		struct past_run run;
 
 		past_run_list_get(&runs, i, &run);
 		backtest_add(b, &run);
+		progress_step(&progress, i, i);
 	}
+	progress_end(&progress);
 	return r;
 }
 
@@ -96,7 +101,7 @@ static int backtest_file(const struct cli *cli, const char *path, enum peak_poli
 		return r == -ENOENT ? CLI_NOT_FOUND : CLI_FAILED;
 	}
 	backtest_init(&b, policy);
-	r = replay_file(fd, !cli->json, &b, &counts, &err);
+	r = replay_file(fd, cli->json, &b, &counts, &err);
 	if (r < 0)
 		log_error("%s: %s", path, err.msg);
 	else

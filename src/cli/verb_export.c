@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "cli/job_filter_options.h"
 #include "cli/job_selection.h"
+#include "cli/progress.h"
 #include "view/export_view.h"
 #include "view/trace_view.h"
 
@@ -20,6 +21,7 @@
 
 #define FLUSH_BYTES ((size_t)1 << 20)
 #define JOBS_EXPORTED 1000
+#define PER_JOB 1000 /* of the progress */
 
 struct export
 {
@@ -27,6 +29,7 @@ struct export
 	VEC(struct job) jobs;
 	const struct job *job; /* the one that is written */
 	int fd;
+	struct progress progress;
 	struct buf out;
 	struct row_writer rows;
 	struct csv csv;
@@ -310,6 +313,20 @@ static void write_snapshot(struct export *x, const struct format *f, const struc
 		f->end_tick(x, snap->wall_ns);
 }
 
+/* Of each job as far as its snapshots are written, the last thing that is. */
+static void show_progress(struct export *x, uint64_t wall_ns)
+{
+	const struct job *job = x->job;
+	size_t nth = (size_t)(job - x->jobs.at);
+	uint64_t end_ns = job->ended_ns ? job->ended_ns : clock_wall_ns();
+	double ratio = end_ns > job->started_ns && wall_ns > job->started_ns
+	                       ? (double)(wall_ns - job->started_ns) /
+	                                 (double)(end_ns - job->started_ns)
+	                       : 0;
+
+	progress_step(&x->progress, nth * PER_JOB + (uint64_t)(MIN(ratio, 1.0) * PER_JOB), nth + 1);
+}
+
 /* Its processes, and the GPUs, from snapshot to snapshot. */
 static int write_series(struct export *x, const struct format *f, struct err *err)
 {
@@ -320,6 +337,7 @@ static int write_series(struct export *x, const struct format *f, struct err *er
 	while ((r = history_next_job_snapshot(x->recorded.reader, job_key_of(x->job), &at, &snap,
 	                                      err)) > 0) {
 		write_snapshot(x, f, &snap);
+		show_progress(x, snap.wall_ns);
 		if (x->out.len >= FLUSH_BYTES && (r = flush(x)) < 0)
 			break;
 	}
@@ -362,10 +380,14 @@ static int write_jobs(struct export *x, const struct format *f, struct err *err)
 
 	x->out.max = OUT_MAX;
 	f->begin(x, f);
+	progress_begin(&x->progress, !isatty(x->fd), x->jobs.len * PER_JOB,
+	               x->jobs.len == 1 ? "job" : "jobs");
 	for (size_t i = 0; r >= 0 && i < x->jobs.len; i++) {
 		x->job = &x->jobs.at[i];
+		show_progress(x, x->job->started_ns);
 		r = write_job(x, f, err);
 	}
+	progress_end(&x->progress);
 	if (f->end)
 		f->end(x);
 	if (r >= 0)

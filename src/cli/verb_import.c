@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/progress.h"
 #include "cli/run_file.h"
 #include "kernel/user_namespace.h"
 #include "store/store.h"
@@ -27,10 +28,11 @@ static int open_to_write(struct import *im)
 	char state_dir[CONFIG_PATH_MAX];
 	cleanup(store_place_done) struct store_place place = { 0 };
 	struct store_options options = { .kind = "import", .is_brief = true };
+	struct progress updating;
 	const char *notice;
 	struct config config;
 	struct err err;
-	int status = cli_config(im->cli, &config);
+	int r, status = cli_config(im->cli, &config);
 
 	if (status != CLI_OK)
 		return status;
@@ -39,7 +41,10 @@ static int open_to_write(struct import *im)
 		return cli_failed(&err);
 	options.path = place.path;
 	options.has_rollback_journal = place.is_per_host;
-	if (store_open(&options, &im->store, &notice, &err) < 0)
+	progress_of_store(&updating, &options);
+	r = store_open(&options, &im->store, &notice, &err);
+	progress_end(&updating);
+	if (r < 0)
 		return cli_failed(&err);
 	if (notice)
 		log_warn("%s", notice);
@@ -110,7 +115,7 @@ static int import_file(struct import *im, const char *path)
 	status = open_to_write(im);
 	if (status != CLI_OK)
 		return status;
-	r = run_file_read(fd, !im->cli->json, add_run, im, &counts, &err);
+	r = run_file_read(fd, im->cli->json ? NULL : "rows", add_run, im, &counts, &err);
 	if (r == 0)
 		r = flush(im, &err);
 	if (r < 0) {

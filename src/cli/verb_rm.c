@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "cli/job_filter_options.h"
 #include "cli/job_selection.h"
+#include "cli/progress.h"
 #include "kernel/user_namespace.h"
 #include "model/record_fields.h"
 #include "store/store.h"
@@ -135,10 +136,11 @@ static int open_to_write(struct removal *rm)
 	char state_dir[CONFIG_PATH_MAX];
 	cleanup(store_place_done) struct store_place place = { 0 };
 	struct store_options options = { .kind = "rm", .is_brief = true };
+	struct progress updating;
 	const char *notice;
 	struct config config;
 	struct err err;
-	int status = cli_config_to_read(rm->cli, &config);
+	int r, status = cli_config_to_read(rm->cli, &config);
 
 	if (status == CLI_OK)
 		status = cli_state_dir(rm->cli, state_dir);
@@ -147,7 +149,10 @@ static int open_to_write(struct removal *rm)
 	cli_store_place(&config, state_dir, &place);
 	options.path = place.path;
 	options.has_rollback_journal = place.is_per_host;
-	if (store_open(&options, &rm->store, &notice, &err) < 0)
+	progress_of_store(&updating, &options);
+	r = store_open(&options, &rm->store, &notice, &err);
+	progress_end(&updating);
+	if (r < 0)
 		return cli_failed(&err);
 	if (!store_is_side(rm->store))
 		return CLI_OK;

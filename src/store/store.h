@@ -21,6 +21,9 @@ struct store_options {
 	bool has_rollback_journal; /* instead of a write-ahead log, which needs shared memory: on a
 	                              network file system */
 	uint64_t interval_ns;      /* for the recorder's row */
+	/* Called often while an older store is brought up to date, which may take long; NULL: not. */
+	void (*while_updating)(void *self);
+	void *updating_self;
 	bool no_guard;             /* tests: write up to the last byte of the disk */
 };
 

@@ -33,6 +33,8 @@ struct retention_run {
 
 struct store {
 	char *kind;
+	void (*while_updating)(void *self); /* as in struct store_options */
+	void *updating_self;
 	bool is_owner, is_brief, has_guard, has_rollback_journal;
 	bool is_side; /* the path is that of a side store */
 	bool is_open; /* store_open() has returned it: the directory was there */

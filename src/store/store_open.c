@@ -68,6 +68,27 @@ printf_like(2, 3) static void report(struct store *st, const char *fmt, ...)
 	memcpy(st->own_event, st->notice, sizeof st->own_event);
 }
 
+#define STEPS_BETWEEN_CALLS 100000 /* of SQLite's machine: some milliseconds */
+
+static int on_steps(void *self)
+{
+	const struct store *st = self;
+
+	st->while_updating(st->updating_self);
+	return 0;
+}
+
+static int update_schema(struct store *st, struct err *err)
+{
+	int r;
+
+	if (st->while_updating)
+		sqlite3_progress_handler(st->db, STEPS_BETWEEN_CALLS, on_steps, st);
+	r = schema_apply(st->db, !st->is_brief, err);
+	sqlite3_progress_handler(st->db, 0, NULL, NULL);
+	return r;
+}
+
 static int set_up(struct store *st, bool is_new, struct err *err)
 {
 	struct err ignored;
@@ -90,7 +111,7 @@ static int set_up(struct store *st, bool is_new, struct err *err)
 		            " PRAGMA journal_size_limit=67108864",
 		            err);
 	if (r == 0)
-		r = schema_apply(st->db, !st->is_brief, err);
+		r = update_schema(st, err);
 	if (r == 0 && !is_new && !st->is_side && side_store_import(st, &ignored) < 0)
 		report(st, "%s", ignored.msg);
 	/* The application id must be in the file itself: that is where others read it first. */
@@ -324,6 +345,8 @@ int store_open(const struct store_options *o, struct store **ret, const char **r
 	st->has_guard = !o->no_guard;
 	st->has_rollback_journal = o->has_rollback_journal;
 	st->interval_ns = o->interval_ns;
+	st->while_updating = o->while_updating;
+	st->updating_self = o->updating_self;
 	if (snprintf(st->path, sizeof st->path, "%s", o->path) >= (int)sizeof st->path)
 		return err_set(err, ENAMETOOLONG, "'%.100s…': name too long", o->path);
 	r = own(st, err);
