@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/scan.h"
 #include "base/suggestion.h"
-#include "base/text.h"
+#include "cli/help.h"
 #include "config/state_dir.h"
 #include "job/launch/exec_error.h"
 
@@ -26,13 +26,22 @@ int cli_failed(const struct err *err)
 	return CLI_FAILED;
 }
 
+int cli_failed_then(const struct err *err, const char *next)
+{
+	log_error("%s; %s", err->msg, next);
+	return CLI_FAILED;
+}
+
 int cli_command_failed(const char *command, struct err *err)
 {
 	enum exec_error_status status = command ? exec_error_status(err->code) : EXEC_ERROR_OURS;
 
 	if (status != EXEC_ERROR_OURS)
 		exec_error_describe(command, err->code, err);
-	log_error("%s", err->msg);
+	if (status == EXEC_ERROR_OURS || strchr(err->msg, ';')) /* with a remedy of its own */
+		log_error("%s", err->msg);
+	else
+		log_error("%s; check its name, PATH and permissions", err->msg);
 	return (int)status;
 }
 
@@ -320,36 +329,6 @@ int cli_usage(const struct cli *cli, const char *fmt, ...)
 	return CLI_USAGE;
 }
 
-#define HELP_COLUMNS 24 /* of an option, before what it does */
-
-static void put_option(const struct opt *o, struct buf *to)
-{
-	char left[64];
-	int gap;
-
-	snprintf(left, sizeof left, "%s%c%s --%s%s%s", o->letter ? "-" : " ",
-	         o->letter ? o->letter : ' ', o->letter ? "," : " ", o->name, o->value ? " " : "",
-	         o->value ? o->value : "");
-	gap = HELP_COLUMNS - (int)text_columns(left, strlen(left));
-	buf_printf(to, "  %s%*s%s\n", left, MAX(gap, 1), "", o->help);
-}
-
-static int print_help(const struct cli *cli, const struct opt *opts)
-{
-	const struct verb *verb = cli->verb;
-	cleanup(buf_done) struct buf out = { 0 };
-
-	buf_printf(&out, "proctor %s: %s\n\nusage: proctor %s %s\n", verb->name, verb->summary,
-	           verb->name, verb->usage);
-	if (verb->about)
-		buf_printf(&out, "\n%s\n", verb->about);
-	buf_puts(&out, "\noptions:\n");
-	for (; opts->name; opts++)
-		if (opts->to != &cli->json || !verb->instead_of_json)
-			put_option(opts, &out);
-	return cli_print(&out);
-}
-
 /* The option that begins with this letter. */
 static const char *first_option(const struct opt *opts, char letter)
 {
@@ -400,7 +379,7 @@ static bool goes_on(struct cli *cli, const struct opt *opts)
 	enum style_choice choice;
 
 	if (cli->help && cli->verb) {
-		cli->status = print_help(cli, opts);
+		cli->status = help_print_verb(cli, opts);
 		return false;
 	}
 	if (!style_parse_choice(cli->color, &choice)) {

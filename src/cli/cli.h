@@ -34,6 +34,7 @@ struct verb {
 	const char *usage;   /* what follows "proctor VERB" */
 	const char
 		*about; /* more lines for `proctor VERB --help`, no newline at the end, or NULL */
+	const char *example; /* one command line, for help */
 	const char *instead_of_json; /* why a verb has no --json; NULL: it has */
 	/* argv[0] is the verb; returns the exit status. */
 	int (*run)(struct cli *cli, int argc, char **argv);
@@ -57,6 +58,10 @@ struct cli {
 	{ "color", 0, OPT_TEXT, &(cli)->color, "WHEN", "auto, always or never" },                   \
 	{ "help", 'h', OPT_FLAG, &(cli)->help, NULL, "print this help" },                                 \
 	{ NULL }
+/* The table of main(), for what stands before a verb. */
+#define CLI_MAIN_OPTS(cli, version)                                                                 \
+	{ "version", 'V', OPT_FLAG, version, NULL, "version and build options" },           \
+	CLI_COMMON_OPTS(cli)
 /* clang-format on */
 
 /* Parses the verb's own options and the common ones. False: exit with cli->status (help was printed,
@@ -74,6 +79,8 @@ bool cli_is_pid(const char *word, pid_t *ret);
 int cli_usage(const struct cli *cli, const char *fmt, ...) printf_like(2, 3);
 /* Logs the error; returns CLI_FAILED. */
 int cli_failed(const struct err *err);
+/* … and what to do next. */
+int cli_failed_then(const struct err *err, const char *next);
 /* Logs why the command did not start and returns the exit status; a NULL command: our own failure. */
 int cli_command_failed(const char *command, struct err *err);
 /* Writes to stdout; CLI_OK, or CLI_FAILED, logged unless the reader has closed the pipe. */

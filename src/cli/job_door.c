@@ -20,9 +20,9 @@ static int job_id(const char **ret, struct err *err)
 	const char *id = getenv("PROCTOR_JOB_ID");
 
 	if (!id || !*id)
-		return err_set(err, ENOENT, "not in a job: PROCTOR_JOB_ID is not set");
+		return err_set(err, ENOENT, "not in a job: PROCTOR_JOB_ID is not set; start the job with: proctor run");
 	if (strlen(id) >= JOB_ID_MAX || strchr(id, '/') || id[0] == '.')
-		return err_set(err, ENOENT, "not in a job: PROCTOR_JOB_ID is not the id of one");
+		return err_set(err, ENOENT, "not in a job: PROCTOR_JOB_ID is not the id of one; start the job with: proctor run");
 	*ret = id;
 	return 0;
 }

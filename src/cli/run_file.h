@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "model/past_run_file.h"
 
+#define RUN_FILE_NEXT "name a file of runs; what may be in it: proctor import --help"
 #define RUN_FILE_REASONS_MAX 20 /* that are kept; all are counted */
 
 struct run_file_reason {

@@ -79,6 +79,7 @@ static int print(const struct cli *cli, const struct backtest *b,
 	cli_page_begin(&page, cli);
 	if (cli->json) {
 		json_begin_object(&page.json);
+		json_put_u64(&page.json, "schema", 1);
 		backtest_json(b, &page.json);
 		run_file_rejected_json(counts, &page.json);
 		json_end_object(&page.json);
@@ -97,17 +98,17 @@ static int backtest_file(const struct cli *cli, const char *path, enum peak_poli
 	int status, r = run_file_open(path, &fd, &err);
 
 	if (r < 0) {
-		cli_failed(&err);
+		cli_failed_then(&err, RUN_FILE_NEXT);
 		return r == -ENOENT ? CLI_NOT_FOUND : CLI_FAILED;
 	}
 	backtest_init(&b, policy);
 	r = replay_file(fd, cli->json, &b, &counts, &err);
 	if (r < 0)
-		log_error("%s: %s", path, err.msg);
+		log_error("%s: %s; see: proctor import --help", path, err.msg);
 	else
 		run_file_log_rejected(path, &counts);
 	if (r == 0 && !b.total.runs)
-		log_error("%s: no run could be read", path);
+		log_error("%s: no run could be read; see: proctor import --help", path);
 	status = r == 0 && b.total.runs ? print(cli, &b, &counts) : CLI_FAILED;
 	backtest_done(&b);
 	return status;
@@ -135,11 +136,12 @@ static int run(struct cli *cli, int argc, char **argv)
 
 const struct verb verb_backtest = {
 	.name = "backtest",
-	.summary = "replay a history: what requests for memory by estimates would have wasted",
+	.summary = "replay a history: what requests by estimates would have wasted",
 	.usage = "[--policy POLICY] [--json] FILE",
 	.about =
 		"FILE is a CSV file as `proctor import` reads it, `sacct --parsable2` output or a Nextflow trace.\n"
 		"Each run is predicted from earlier ones only. A failed attempt wastes its allocation times its run\n"
 		"time, the last attempt what it did not use; GB are 10^9 bytes. Nothing is stored.",
+	.example = "proctor backtest history.csv",
 	.run = run,
 };

@@ -125,5 +125,6 @@ const struct verb verb_daemon = {
 	.usage = "[--interval SECONDS] [--socket PATH]",
 	.about = about,
 	.instead_of_json = "ask it: proctor status --json",
+	.example = "proctor daemon --interval 1",
 	.run = run,
 };

@@ -229,7 +229,7 @@ static int run(struct cli *cli, int argc, char **argv)
 
 const struct verb verb_diff = {
 	.name = "diff",
-	.summary = "two jobs side by side: what they used, and which sheets and programs differ",
+	.summary = "two jobs side by side, and which sheets and programs differ",
 	.usage = "JOB JOB | [JOB] --against N [--fail-if CONDITION]… [--json]",
 	.about = CLI_JOB_HELP
 	"\nA ratio is the second job's figure divided by the first's. In the first line, a change of less than\n"
@@ -238,5 +238,6 @@ const struct verb verb_diff = {
 	"then > or <, then a factor (1.2x), a change (+20%) or a value of the second job (10s, 500M, 3).\n"
 	"Separate several by commas. A condition that cannot be decided, because a figure is missing, or a\n"
 	"bound of one job only, also fails.",
+	.example = "proctor diff train.py~1 train.py",
 	.run = run,
 };

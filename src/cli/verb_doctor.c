@@ -374,5 +374,6 @@ const struct verb verb_doctor = {
 		"something is missing. As root it also tries what an unprivileged user would have. The exit status\n"
 		"is 1 when recording would fail: processes cannot be seen, the store is not usable, or there is an\n"
 		"error in a configuration file.",
+	.example = "proctor doctor",
 	.run = run,
 };

@@ -162,5 +162,6 @@ const struct verb verb_estimate = {
 		"Learns from recorded jobs that succeeded, or ran out of memory, and from imported runs. Memory is\n"
 		"what the whole job used. After a failure only what ran out is raised: memory after oom_…, time\n"
 		"after time_limit. Without history the exit status is 3. docs/learning.md has the rules.",
+	.example = "proctor estimate train.py --slurm",
 	.run = run,
 };

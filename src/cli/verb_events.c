@@ -191,8 +191,9 @@ static int run(struct cli *cli, int argc, char **argv)
 
 const struct verb verb_events = {
 	.name = "events",
-	.summary = "what happened in a job: starts, ends, signals, marks, in chronological order",
+	.summary = "what happened in a job: starts, ends, signals, marks, in time order",
 	.usage = "[JOB] [-f] [--kind KIND,…] [-n N] [--json]",
 	.about = CLI_JOB_HELP "\n--json prints one object per line.",
+	.example = "proctor events -f train.py --kind exit,oom",
 	.run = run,
 };

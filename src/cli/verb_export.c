@@ -417,7 +417,7 @@ static int write_file(struct export *x, const struct format *f, const char *file
 
 	x->fd = fd = open_output(file, &err);
 	if (fd < 0)
-		return cli_failed(&err);
+		return cli_failed_then(&err, "choose another file with -o FILE");
 	r = write_jobs(x, f, &err);
 	row_writer_done(&x->rows);
 	buf_done(&x->out);
@@ -483,7 +483,7 @@ static int find_fitting(struct export *x, const struct job_filter *filter)
 	if (r < 0)
 		return cli_failed(&err);
 	if (!x->jobs.len) {
-		log_error("no matching job in '%s'", x->recorded.path);
+		log_error("no matching job in '%s'; see: proctor ls", x->recorded.path);
 		return CLI_NOT_FOUND;
 	}
 	for (size_t i = 0, j = x->jobs.len - 1; i < j; i++, j--) {
@@ -559,5 +559,6 @@ const struct verb verb_export = {
 	"selected by options as in `proctor ls`, go into one table or trace. What the keys and columns mean:\n"
 	"proctor help fields.",
 	.instead_of_json = "use --format jsonl",
+	.example = "proctor export train.py --format chrome-trace -o trace.json",
 	.run = run,
 };

@@ -83,6 +83,7 @@ static int print(const struct import *im, const struct run_file_counts *counts)
 	cli_page_begin(&page, im->cli);
 	if (im->cli->json) {
 		json_begin_object(&page.json);
+		json_put_u64(&page.json, "schema", 1);
 		json_put_u64(&page.json, "runs", counts->runs);
 		json_put_u64(&page.json, "imported", im->stored);
 		json_put_u64(&page.json, "already_there", known);
@@ -90,13 +91,15 @@ static int print(const struct import *im, const struct run_file_counts *counts)
 		json_end_object(&page.json);
 		return cli_page_end(&page);
 	}
-	canvas_printf(&page.canvas, INK_PLAIN, "%s runs imported", format_count(im->stored).at);
+	canvas_printf(&page.canvas, INK_PLAIN, "%s %s imported", format_count(im->stored).at,
+	              im->stored == 1 ? "run" : "runs");
 	if (known)
-		canvas_printf(&page.canvas, INK_PLAIN, ", %s were there already",
-		              format_count(known).at);
+		canvas_printf(&page.canvas, INK_PLAIN, ", %s %s there already",
+		              format_count(known).at, known == 1 ? "was" : "were");
 	if (counts->rejected)
-		canvas_printf(&page.canvas, INK_WARN, ", %s rows rejected",
-		              format_count(counts->rejected).at);
+		canvas_printf(&page.canvas, INK_WARN, ", %s %s rejected",
+		              format_count(counts->rejected).at,
+		              counts->rejected == 1 ? "row" : "rows");
 	canvas_newline(&page.canvas);
 	return cli_page_end(&page);
 }
@@ -109,7 +112,7 @@ static int import_file(struct import *im, const char *path)
 	int status, r = run_file_open(path, &fd, &err);
 
 	if (r < 0) {
-		cli_failed(&err);
+		cli_failed_then(&err, RUN_FILE_NEXT);
 		return r == -ENOENT ? CLI_NOT_FOUND : CLI_FAILED;
 	}
 	status = open_to_write(im);
@@ -119,10 +122,12 @@ static int import_file(struct import *im, const char *path)
 	if (r == 0)
 		r = flush(im, &err);
 	if (r < 0) {
-		log_error("%s: %s", path, err.msg);
+		log_error("%s: %s; see: proctor import --help", path, err.msg);
 		return CLI_FAILED;
 	}
 	run_file_log_rejected(path, &counts);
+	if (!counts.runs && !counts.rejected)
+		log_error("%s: there are no runs in it, only a header; see: proctor import --help", path);
 	status = print(im, &counts);
 	return status == CLI_OK && !counts.runs ? CLI_FAILED : status;
 }
@@ -154,5 +159,6 @@ const struct verb verb_import = {
 		"exit_code, tags), `sacct --parsable2` output or a Nextflow trace. Rows that cannot be used are\n"
 		"rejected with line and reason, the others are stored. Importing a file again changes nothing.\n"
 		"docs/learning.md has more.",
+	.example = "proctor import history.csv",
 	.run = run,
 };

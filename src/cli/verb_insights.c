@@ -115,12 +115,13 @@ static int run(struct cli *cli, int argc, char **argv)
 
 const struct verb verb_insights = {
 	.name = "insights",
-	.summary = "what goes with failure: memory, time, tags, anomalies of the jobs of each type",
+	.summary = "what goes with failure: memory, time, tags, anomalies of jobs",
 	.usage = "[--since TIME] [--json]",
 	.about =
 		"Compares the jobs of each type that failed with those that did not. All properties of all types\n"
 		"are judged together: where failures are independent of them, at most 5 % of histories yield a\n"
 		"finding. q is the probability of a finding this strong by chance. docs/learning.md has the method.\n"
 		"Without --since, patterns are stored, if the store is the user's own (proctor sql: patterns).",
+	.example = "proctor insights --since 30d",
 	.run = run,
 };

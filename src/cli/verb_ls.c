@@ -58,17 +58,17 @@ static int add_job(void *self, const struct job *job)
 static void log_none(const struct job_filter *filter, const char *path)
 {
 	if (filter->type)
-		log_info("no job of the type '%s'%s in '%s'; a type is written in full",
+		log_info("no job of the type '%s'%s in '%s'; a type is written in full, as proctor ls --stats lists them",
 		         filter->type,
 		         filter->tag_key || filter->outcome ? " and with these options" : "", path);
 	else if (filter->tag_key)
-		log_info("no job with the tag '%s%s%s' in '%s'", filter->tag_key,
+		log_info("no job with the tag '%s%s%s' in '%s'; see: proctor ls", filter->tag_key,
 		         filter->tag_value ? "=" : "", filter->tag_value ? filter->tag_value : "",
 		         path);
 	else if (filter->parent)
-		log_info("no job was started in job '%s'", filter->parent);
+		log_info("no job was started in job '%s'; see: proctor ls", filter->parent);
 	else
-		log_info("no matching job in '%s'", path);
+		log_info("no matching job in '%s'; try fewer options", path);
 }
 
 /* A parent is named as any job is. */
@@ -346,13 +346,14 @@ const struct verb verb_ls = {
 	.name = "ls",
 	.summary = "list recorded jobs",
 	.usage =
-		"[--type TYPE] [--tag K[=V]] [--outcome WORD] [--since TIME] [--until TIME] [-n N]\n"
-		"                  [--stats]",
+		"[--type TYPE] [--tag K[=V]] [--outcome WORD] [--since TIME] [--until TIME] [-n N] "
+		"[--stats]",
 	.about =
 		"Latest first. '~' marks a sampled figure, '≥' a lower bound, '≤' an upper bound.\n"
 		"TIME is " TIME_GRAMMAR ".\n"
 		"--outcome failed includes signal, oom (out of memory) and limit.\n"
 		"--stats covers all matching jobs, or the latest N; jobs without an end are counted, but have no\n"
 		"figures there.",
+	.example = "proctor ls --outcome failed --since 7d",
 	.run = run,
 };

@@ -43,5 +43,6 @@ const struct verb verb_mark = {
 		"For programs and scripts that run under `proctor run`. Values that are numbers, true or false\n"
 		"keep their type, all others are strings. Outside of a job: exit status 3.",
 	.instead_of_json = "use `proctor report --json`",
+	.example = "proctor mark epoch number=3 loss=0.25",
 	.run = run,
 };

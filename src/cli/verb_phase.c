@@ -111,5 +111,6 @@ const struct verb verb_phase = {
 		"Records how long the command took, with the given values, as an event of the job and in its run log.\n"
 		"The exit status is that of the command. Outside of a job the command just runs.",
 	.instead_of_json = "ask `proctor report --json`",
+	.example = "proctor phase load -- python3 load.py",
 	.run = run,
 };

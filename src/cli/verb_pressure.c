@@ -107,5 +107,6 @@ const struct verb verb_pressure = {
 	.summary = "show how full the machine is, or --wait for room",
 	.usage = "[--wait LEVEL [--timeout TIME]] [--json]",
 	.about = about,
+	.example = "proctor pressure --wait low --timeout 10m",
 	.run = run,
 };

@@ -114,5 +114,6 @@ const struct verb verb_record = {
 	.usage = "[--interval SECONDS] [--for TIME]",
 	.about = about,
 	.instead_of_json = "snapshots are written to monitor.jsonl in the state directory",
+	.example = "proctor record --interval 1 --for 8h",
 	.run = record_run,
 };

@@ -106,5 +106,6 @@ const struct verb verb_report = {
 	.about = CLI_JOB_HELP
 	"\nThe right column is how far to trust a figure: exact, at least, at most, sampled or missing.\n"
 	"Jobs that are not in your store are looked up with the daemon.",
+	.example = "proctor report train.py",
 	.run = run,
 };

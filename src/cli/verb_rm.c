@@ -78,7 +78,7 @@ static int select_fitting(struct removal *rm)
 	if (history_jobs(rm->recorded.reader, &filter, JOBS_AT_ONCE, add_fitting, rm, &err) < 0)
 		return cli_failed(&err);
 	if (!rm->jobs.len)
-		log_info("no matching job in '%s'", rm->recorded.path);
+		log_info("no matching job in '%s'; see: proctor ls", rm->recorded.path);
 	return CLI_OK;
 }
 
@@ -259,5 +259,6 @@ const struct verb verb_rm = {
 		"Deletes the jobs that are named, or those of your own that match all of the options, with their\n"
 		"processes, samples, events and sheets. Running jobs are never deleted, and run folders are\n"
 		"not touched.\n" CLI_JOB_HELP,
+	.example = "proctor rm --older-than 90d --dry-run",
 	.run = run,
 };

@@ -321,5 +321,6 @@ const struct verb verb_run = {
 	.usage = "[OPTION…] [--] COMMAND [ARG…] | [OPTION…] --pid PID",
 	.about = about,
 	.instead_of_json = "ask `proctor report --json` when the job is over",
+	.example = "proctor run --mem 8G --tag branch=main -- python3 train.py",
 	.run = run_run,
 };

@@ -213,5 +213,6 @@ const struct verb verb_sheet = {
 		"its descendants. The exit status is that of the command, which finds its number in PROCTOR_SHEET.\n"
 		"Outside of a job the command just runs. Repeating a number starts another attempt.",
 	.instead_of_json = "use `proctor report --json`",
+	.example = "proctor sheet 2/5 --label train -- python3 train.py",
 	.run = run,
 };

@@ -141,5 +141,6 @@ const struct verb verb_snapshot = {
 	.about =
 		"Takes two samples and shows what happened between them. '-' means not known.\n"
 		"CPU% is of one core; sizes are in powers of 1024. --json always holds every process.",
+	.example = "proctor snapshot --sort rss --top 10",
 	.run = run,
 };

@@ -75,6 +75,8 @@ static int put_row(void *self, const struct sql_value *values, size_t n)
 	return a->out.len >= FLUSH_BYTES ? flush(a) : 0;
 }
 
+#define TABLES_NEXT "what there is: proctor help fields"
+
 static int ask(const char *path, const char *query, uint64_t limit_ns, struct answer *a)
 {
 	const struct sql_sink sink = { .self = a, .columns = put_columns, .row = put_row };
@@ -86,7 +88,8 @@ static int ask(const char *path, const char *query, uint64_t limit_ns, struct an
 	if (r == -ENOENT)
 		return job_selection_no_store(path);
 	if (r < 0 && !a->is_cut)
-		return cli_failed(&err);
+		return cli_failed_then(&err, strstr(err.msg, "no such") ? TABLES_NEXT
+		                                                        : "see: proctor sql --help");
 	row_writer_end(&a->result);
 	if (flush(a) < 0)
 		return a->written;
@@ -166,5 +169,6 @@ const struct verb verb_sql = {
 	.about =
 		"QUERY is one SELECT; '-' reads it from stdin. Useful views: snapshots, process_metrics,\n"
 		"process_events; what their columns mean: proctor help fields. Recording is not disturbed.",
+	.example = "proctor sql --csv - < query.sql",
 	.run = run,
 };

@@ -181,5 +181,6 @@ const struct verb verb_status = {
 	.about =
 		"Asks the daemon that PROCTOR_SOCKET names, else your own, else the machine's. Exit status 4: there\n"
 		"is none, or it does not answer; --json then has the reason in `problem`.",
+	.example = "proctor status",
 	.run = run,
 };

@@ -231,5 +231,6 @@ const struct verb verb_summary = {
 		"Shows the job, from the summary.json that `run --out DIR` wrote. Then reads hw_metrics.csv,\n"
 		"hw_dmon.csv and cpu_metrics.csv, as `run` or nvidia-smi itself wrote them, and reports what was\n"
 		"used and what was skipped.",
+	.example = "proctor summary run-folder",
 	.run = run,
 };

@@ -73,6 +73,7 @@ static void show_json(const struct syscall_record *calls, size_t n, const struct
                       struct json *j)
 {
 	json_begin_object(j);
+	json_put_u64(j, "schema", 1);
 	json_key(j, "syscalls");
 	syscall_view_json(j, calls, n);
 	json_put_str(j, "quality", quality_key(f->count));
@@ -474,5 +475,6 @@ const struct verb verb_syscalls = {
 		"Exit status: 0 counted, 1 it cannot be counted, 3 there is no such process, or it has ended.\n"
 		"While BPF counts (root), calls of all processes on the machine take longer; while strace does (other\n"
 		"users), those of the counted ones take about 100 times as long: docs/tracing.md.\n" CLI_JOB_HELP,
+	.example = "proctor syscalls 1234 --for 10s",
 	.run = run,
 };

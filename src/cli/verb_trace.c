@@ -61,7 +61,7 @@ static int trace(const struct cli *cli, struct request *rq)
 		o.out_fd = file_fd = open(
 			rq->file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
 		if (file_fd < 0) {
-			log_error("open '%s': %s", rq->file, strerror(errno));
+			log_error("open '%s': %s; choose another file with -o FILE", rq->file, strerror(errno));
 			return CLI_FAILED;
 		}
 	}
@@ -116,5 +116,6 @@ const struct verb verb_trace = {
 		"strace is left. It slows down each call about 100 times; proctor syscalls costs far less.\n"
 		"Exit status: 0 traced, 1 it may not be traced or strace is missing, 3 no such process.",
 	.instead_of_json = "it prints what strace prints",
+	.example = "proctor trace 1234 --filter %file -o calls.txt",
 	.run = run,
 };

@@ -50,5 +50,6 @@ const struct verb verb_why = {
 	"\nThe cause is that of the process that failed first; docs/verdicts.md has the rules.\n"
 	"Confidence is high where the kernel reported the cause, medium where the state at the end suggests\n"
 	"it, else low.",
+	.example = "proctor why last",
 	.run = run,
 };

@@ -77,7 +77,8 @@ static void load_named(struct loader *l, const char *path)
 	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
 	if (fd < 0) {
-		config_problem_add(l->problems, "%s: open: %s", path, strerror(errno));
+		config_problem_add(l->problems, "%s: open: %s; name another with --config FILE", path,
+		                   strerror(errno));
 		return;
 	}
 	note_file(l, path);

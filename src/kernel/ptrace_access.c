@@ -114,7 +114,7 @@ struct ptrace_caller ptrace_access_own(int root_fd)
 static int describe_absence(pid_t pid, struct err *err)
 {
 	if (kill(pid, 0) < 0 && errno == ESRCH)
-		return err_set(err, ESRCH, "there is no process %d", (int)pid);
+		return err_set(err, ESRCH, "there is no process %d; list them: ps -e", (int)pid);
 	return err_set(err, EPERM, "process %d is hidden from this user: only " ROOT_MAY, (int)pid);
 }
 

@@ -149,14 +149,15 @@ int runfolder_read(const char *path, struct runfolder_reading *ret, struct err *
 	bool found = false;
 
 	if (dir_fd < 0)
-		return err_set(err, errno, "run folder '%s': %s", path, strerror(errno));
+		return err_set(err, errno, "run folder '%s': %s; `proctor run --out DIR` writes one", path,
+		               strerror(errno));
 	for (enum hardware_file_kind i = 0; i < HARDWARE_FILE_COUNT; i++) {
 		read_hw_file(dir_fd, i, &files[i], &reading.files[i]);
 		found |= reading.files[i].is_there;
 	}
 	if (!found)
 		return err_set(
-			err, ENODATA, "'%s' is no run folder: there is no %s, %s or %s in it", path,
+			err, ENODATA, "'%s' is no run folder: there is no %s, %s or %s in it; `proctor run --out DIR` writes one", path,
 			hardware_file_names[0], hardware_file_names[1], hardware_file_names[2]);
 	merge(&reading, files);
 	read_run_log(dir_fd, &reading.summary);

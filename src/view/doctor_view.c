@@ -37,7 +37,7 @@ static const struct table_column wide[] = {
 static const struct table_column narrow[] = {
 	{ NULL, TABLE_LEFT },
 	{ NULL, TABLE_LEFT },
-	{ NULL, TABLE_LEFT, 0, 24, true },
+	{ NULL, TABLE_LEFT, 0, 18, true },
 };
 #define WIDE_COLUMNS 110
 
@@ -82,69 +82,72 @@ static void put_text(struct canvas *to, const char *text)
 /* How it is written, and why so. */
 static void put_place(const struct doctor *d, struct canvas *to)
 {
+	cleanup(buf_done) struct buf text = { 0 };
+	bool is_risky = !d->store_is_per_host && d->file_system;
+
 	if (d->store_is_per_host)
-		canvas_printf(to, INK_PLAIN,
-		              "  one store per host, with a rollback journal: %s%s\n",
-		              d->file_system ? "the file system is " : "storage_per_host is set",
-		              d->file_system ? d->file_system : "");
-	else if (d->file_system)
-		canvas_printf(to, INK_WARN,
-		              "  a write-ahead log on %s: two hosts would damage it "
-		              "(storage_per_host is off)\n",
-		              d->file_system);
+		buf_printf(&text, "one store per host, with a rollback journal: %s%s",
+		           d->file_system ? "the file system is " : "storage_per_host is set",
+		           d->file_system ? d->file_system : "");
+	else if (is_risky)
+		buf_printf(&text,
+		           "a write-ahead log on %s: two hosts would damage it "
+		           "(storage_per_host is off)",
+		           d->file_system);
 	else
-		canvas_put(to, INK_PLAIN, "  one store with a write-ahead log, on a local disk\n");
+		buf_puts(&text, "one store with a write-ahead log, on a local disk");
+	table_print_prose(to, text.at, is_risky ? INK_WARN : INK_PLAIN, 2);
 }
 
-static void put_size(const struct doctor *d, struct canvas *to)
+static void add_size(const struct doctor *d, struct buf *to)
 {
 	bool works = d->store_state == DOCTOR_WORKS;
-	cleanup(buf_done) struct buf text = { 0 };
 
 	if (d->store_state == DOCTOR_ABSENT) {
-		canvas_put(to, INK_PLAIN, "nothing is recorded yet (proctor run begins it)");
+		buf_puts(to, "nothing is recorded yet (proctor run begins it)");
 		return;
 	}
 	if (d->storage.store_bytes || works) {
-		storage_view_put_size(&d->storage, &text);
-		canvas_printf(to, INK_PLAIN, "%s, ", text.at);
+		storage_view_put_size(&d->storage, to);
+		buf_puts(to, ", ");
 	}
-	canvas_put(to, works ? INK_PLAIN : INK_BAD, works ? "healthy" : "not usable");
+	buf_puts(to, works ? "healthy" : "not usable");
 }
 
 static void put_store(const struct doctor *d, struct canvas *to)
 {
-	cleanup(buf_done) struct buf growth = { 0 };
+	bool is_bad = d->store_state != DOCTOR_WORKS && d->store_state != DOCTOR_ABSENT;
+	cleanup(buf_done) struct buf size = { 0 }, growth = { 0 };
 
 	canvas_title(to, "store");
 	canvas_put(to, INK_PLAIN, "  ");
 	put_text(to, d->store_path);
-	canvas_put(to, INK_PLAIN, "\n  ");
-	put_size(d, to);
-	if (d->store_note[0]) {
-		canvas_put(to, INK_PLAIN, ": ");
-		put_text(to, d->store_note);
-	}
-	if (d->has_disk_free)
-		canvas_printf(to, INK_PLAIN, "; %s free on the disk",
-		              format_bytes(d->disk_free_bytes).at);
 	canvas_newline(to);
+	add_size(d, &size);
+	if (d->store_note[0])
+		buf_printf(&size, ": %s", d->store_note);
+	if (d->has_disk_free)
+		buf_printf(&size, "; %s free on the disk", format_bytes(d->disk_free_bytes).at);
+	table_print_prose(to, size.at, is_bad ? INK_BAD : INK_PLAIN, 2);
 	storage_view_put_growth(&d->storage, &growth);
 	if (growth.len)
-		canvas_printf(to, INK_PLAIN, "  %s\n", growth.at);
+		table_print_prose(to, growth.at, INK_PLAIN, 2);
 	put_place(d, to);
+}
+
+static void put_title(struct canvas *to, const char *title)
+{
+	canvas_newline(to);
+	table_print_prose(to, title, INK_TITLE, 0);
 }
 
 static void put_problems(const struct doctor *d, struct canvas *to)
 {
 	if (!d->problems.len)
 		return;
-	canvas_title(to, "errors in the configuration: record and daemon refuse it");
-	vec_each(&d->problems, text) {
-		canvas_put(to, INK_PLAIN, "  ");
-		canvas_text(to, INK_BAD, *text, strlen(*text), SIZE_MAX);
-		canvas_newline(to);
-	}
+	put_title(to, "errors in the configuration: record and daemon refuse it");
+	vec_each(&d->problems, text)
+		table_print_prose(to, *text, INK_BAD, 2);
 	if (d->problems_dropped)
 		canvas_printf(to, INK_BAD, "  and %zu more\n", d->problems_dropped);
 }
@@ -153,7 +156,7 @@ static void put_unused(const struct doctor *d, struct canvas *to)
 {
 	if (!d->unused.len)
 		return;
-	canvas_title(to, "configured, but without effect in this version");
+	put_title(to, "configured, but without effect in this version");
 	vec_each(&d->unused, key)
 		canvas_printf(to, INK_WARN, "  [%s] %s\n", key->section, key->name);
 }
@@ -166,8 +169,9 @@ static void put_files(const struct doctor *d, struct canvas *to)
 	vec_each(&d->files, f) {
 		canvas_put(to, INK_PLAIN, "  ");
 		put_text(to, f->path);
-		canvas_put(to, INK_PLAIN,
-		           f->skipped ? "   (not readable by this user: ignored)\n" : "\n");
+		canvas_newline(to);
+		if (f->skipped)
+			table_print_prose(to, "(not readable by this user: ignored)", INK_PLAIN, 4);
 	}
 }
 
@@ -185,12 +189,10 @@ static void put_plain(const struct doctor *d, struct canvas *to)
 
 void doctor_view_put(const struct doctor *d, struct canvas *to)
 {
-	canvas_printf(to, INK_TITLE, "proctor %s", d->version);
-	canvas_put(to, INK_PLAIN, " on Linux ");
-	put_text(to, d->kernel);
-	canvas_put(to, INK_PLAIN, ", ");
-	put_text(to, d->user);
-	canvas_newline(to);
+	cleanup(buf_done) struct buf first = { 0 };
+
+	buf_printf(&first, "proctor %s on Linux %s, %s", d->version, d->kernel, d->user);
+	table_print_prose(to, first.at, INK_TITLE, 0);
 	put_lines(d->roles.at, d->roles.len, to);
 	put_store(d, to);
 	put_files(d, to);

@@ -184,6 +184,7 @@ void estimate_json(const struct estimate_query *query, const struct run_estimate
 	static const char *const raised[] = { NULL, "memory", "time" };
 
 	json_begin_object(j);
+	json_put_u64(j, "schema", 1);
 	json_put_str(j, "job_type", query->type);
 	json_key(j, "sheet_num");
 	if (query->sheet)

@@ -11,7 +11,7 @@
 #include "view/format.h"
 #include "view/table.h"
 
-#define FOOT_COLUMNS 80 /* a narrower terminal has its last line in two */
+#define BAR_COLUMNS 60 /* a narrower terminal has no bars */
 
 static const char *const sort_names[] = {
 	[SORT_SHARE] = "share",
@@ -46,8 +46,18 @@ static void put_title(const struct snapshot *snap, const struct snapshot_view *v
 	facts_done(&f);
 }
 
+/* "██████░░░░  ", where there is room for it. */
+static struct fmt bar(double ratio, const struct canvas *to)
+{
+	struct fmt text = { "" };
+
+	if (to->width >= BAR_COLUMNS)
+		snprintf(text.at, sizeof text.at, "%.36s  ", format_bar(ratio, to->unicode).at);
+	return text;
+}
+
 static void put_cpu(struct facts *f, const struct snapshot *snap, const struct snapshot_view *view,
-                    bool unicode)
+                    const struct canvas *to)
 {
 	const struct host_readings *h = &snap->host;
 	char cores[32] = "";
@@ -57,8 +67,7 @@ static void put_cpu(struct facts *f, const struct snapshot *snap, const struct s
 		snprintf(cores, sizeof cores, " of %u core%s", view->cores,
 		         view->cores == 1 ? "" : "s");
 	if (isfinite(snap->cpu_busy_ratio))
-		facts_join(f, FACT_WHOLE, "%s  %s busy%s",
-		           format_bar(snap->cpu_busy_ratio, unicode).at,
+		facts_join(f, FACT_WHOLE, "%s%s busy%s", bar(snap->cpu_busy_ratio, to).at,
 		           format_percent(snap->cpu_busy_ratio).at, cores);
 	if (readings_has(h, HOST_LOAD_1) && readings_has(h, HOST_LOAD_5) &&
 	    readings_has(h, HOST_LOAD_15))
@@ -73,15 +82,15 @@ static void put_cpu(struct facts *f, const struct snapshot *snap, const struct s
 	facts_unless_any(f, "not known");
 }
 
-static void put_memory(struct facts *f, const struct host_readings *h, bool unicode)
+static void put_memory(struct facts *f, const struct host_readings *h, const struct canvas *to)
 {
 	uint64_t used = readings_or(h, HOST_MEM_USED, 0), total = readings_or(h, HOST_MEM_TOTAL, 0);
 	uint64_t swap = readings_or(h, HOST_SWAP_TOTAL, 0);
 
 	facts_begin(f, "memory", "");
 	if (readings_has(h, HOST_MEM_USED) && total)
-		facts_join(f, FACT_WHOLE, "%s  %s used",
-		           format_bar((double)used / (double)total, unicode).at,
+		facts_join(f, FACT_WHOLE, "%s%s used",
+		           bar((double)used / (double)total, to).at,
 		           format_bytes_of(used, total).at);
 	if (readings_has(h, HOST_MEM_AVAILABLE))
 		facts_part(f, "%s available", format_bytes(h->value[HOST_MEM_AVAILABLE]).at);
@@ -111,13 +120,15 @@ static void put_limits(struct facts *f, const struct cgroup_readings *g)
 	facts_begin(f, "limits", "");
 	if (readings_has(g, CGROUP_CPU_LIMIT))
 		facts_part(f, "%s cores", format_milli(g->value[CGROUP_CPU_LIMIT], 1).at);
-	if (readings_has(g, CGROUP_MEM_LIMIT) && readings_has(g, CGROUP_MEM_LIMIT_USED))
+	if (readings_has(g, CGROUP_MEM_LIMIT) && readings_has(g, CGROUP_MEM_LIMIT_USED)) {
 		facts_part(
-			f, "memory %s in use",
+			f, "memory %s",
 			format_bytes_of(g->value[CGROUP_MEM_LIMIT_USED], g->value[CGROUP_MEM_LIMIT])
 				.at);
-	else if (readings_has(g, CGROUP_MEM_LIMIT))
+		facts_join(f, FACT_WORD, "in use");
+	} else if (readings_has(g, CGROUP_MEM_LIMIT)) {
 		facts_part(f, "memory %s", format_bytes(g->value[CGROUP_MEM_LIMIT]).at);
+	}
 	if (readings_has(g, CGROUP_PIDS_LIMIT) && readings_has(g, CGROUP_PIDS_LIMIT_USED))
 		facts_part(f, "%s of %s tasks", format_count(g->value[CGROUP_PIDS_LIMIT_USED]).at,
 		           format_count(g->value[CGROUP_PIDS_LIMIT]).at);
@@ -126,7 +137,7 @@ static void put_limits(struct facts *f, const struct cgroup_readings *g)
 	facts_unless_any(f, g->present ? "none in this control group" : "not known");
 }
 
-static void put_gpu(struct facts *f, const struct gpu_sample *gpu, bool unicode)
+static void put_gpu(struct facts *f, const struct gpu_sample *gpu, const struct canvas *to)
 {
 	const struct gpu_readings *r = &gpu->r;
 	double busy = (double)readings_or(r, GPU_UTIL, 0) / 100;
@@ -135,7 +146,7 @@ static void put_gpu(struct facts *f, const struct gpu_sample *gpu, bool unicode)
 	snprintf(label, sizeof label, "gpu %u", gpu->index);
 	facts_begin(f, label, "");
 	if (readings_has(r, GPU_UTIL))
-		facts_join(f, FACT_WHOLE, "%s  %s%s busy", format_bar(busy, unicode).at,
+		facts_join(f, FACT_WHOLE, "%s%s%s busy", bar(busy, to).at,
 		           gpu->at_least >> GPU_UTIL & 1 ? "at least " : "",
 		           format_percent(busy).at);
 	if (readings_has(r, GPU_MEM_USED) && readings_has(r, GPU_MEM_TOTAL))
@@ -145,7 +156,7 @@ static void put_gpu(struct facts *f, const struct gpu_sample *gpu, bool unicode)
 		facts_part(f, "%s%s used", gpu->at_least >> GPU_MEM_USED & 1 ? "at least " : "",
 		           format_bytes(r->value[GPU_MEM_USED]).at);
 	if (readings_has(r, GPU_TEMPERATURE))
-		facts_part(f, "%ju %s", (uintmax_t)r->value[GPU_TEMPERATURE], unicode ? "°C" : "C");
+		facts_part(f, "%ju %s", (uintmax_t)r->value[GPU_TEMPERATURE], to->unicode ? "°C" : "C");
 	if (readings_has(r, GPU_POWER))
 		facts_part(f, "%s W", format_milli(r->value[GPU_POWER], 0).at);
 	if (!r->present)
@@ -188,12 +199,12 @@ static void put_machine(const struct snapshot *snap, const struct snapshot_view 
 	struct facts f = { .indent = 2, .label_columns = 11 };
 
 	put_title(snap, view, to);
-	put_cpu(&f, snap, view, to->unicode);
-	put_memory(&f, &snap->host, to->unicode);
+	put_cpu(&f, snap, view, to);
+	put_memory(&f, &snap->host, to);
 	put_stalls(&f, snap);
 	put_limits(&f, &snap->cgroup);
 	vec_each(&snap->gpus, gpu)
-		put_gpu(&f, gpu, to->unicode);
+		put_gpu(&f, gpu, to);
 	put_states(&f, snap);
 	facts_print(&f, to);
 	facts_done(&f);
@@ -254,7 +265,7 @@ static const struct table_column columns[] = {
 	{ "READ/s", TABLE_RIGHT, 4 },
 	{ "WRITE/s", TABLE_RIGHT, 5 },
 	{ "AGE", TABLE_RIGHT, 2 },
-	{ "COMMAND", TABLE_LEFT, .min_width = 24 },
+	{ "COMMAND", TABLE_LEFT, .min_width = 20 },
 };
 
 static void add_bytes(struct table *t, const struct proc_readings *r, enum proc_metric id,
@@ -324,13 +335,15 @@ static void put_rest(const struct snapshot *snap, const struct snapshot_view *vi
 		[SORT_PID] = "by pid",
 	};
 
+	cleanup(buf_done) struct buf text = { 0 };
+
 	if (view->top >= snap->procs.len)
 		return;
 	canvas_newline(to);
-	canvas_printf(to, INK_QUIET, "%s of %s processes, %s;%s--all shows the rest",
-	              format_count(view->top).at, format_count(snap->procs.len).at,
-	              orders[view->sort], to->width < FOOT_COLUMNS ? "\n" : " ");
-	canvas_newline(to);
+	buf_printf(&text, "%s of %s processes, %s; --all shows the rest",
+	           format_count(view->top).at, format_count(snap->procs.len).at,
+	           orders[view->sort]);
+	table_print_prose(to, text.at, INK_QUIET, 0);
 }
 
 static void put_processes(const struct snapshot *snap, const struct snapshot_view *view,

@@ -246,6 +246,16 @@ void table_print(const struct table *t, struct canvas *to)
 		print_row(&line, &t->cells.at[i]);
 }
 
+void table_print_prose(struct canvas *to, const char *text, enum ink ink, size_t indent)
+{
+	static const struct table_column columns[] = { { .wraps = true, .min_width = 20 } };
+	struct table t = { .columns = columns, .n_columns = 1, .indent = indent };
+
+	table_add(&t, text, ink);
+	table_print(&t, to);
+	table_done(&t);
+}
+
 void table_print_section(struct table *t, const char *title, size_t total, const char *noun,
                          struct canvas *to)
 {

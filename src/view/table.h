@@ -48,6 +48,8 @@ void table_add_figure(struct table *t, const char *text, enum ink ink);
 /* Whether it can be shown without leaving out a column. */
 bool table_fits(const struct table *t, size_t width);
 void table_print(const struct table *t, struct canvas *to);
+/* Words over the width, each line indented. */
+void table_print_prose(struct canvas *to, const char *text, enum ink ink, size_t indent);
 /* Under a title, and frees it: the first rows of `total`, and how many `noun`s more there are. No
  * rows: nothing. */
 void table_print_section(struct table *t, const char *title, size_t total, const char *noun,

@@ -315,12 +315,7 @@ static void put_advice(const struct verdict_page *page, struct canvas *to)
 		return;
 	canvas_title(to, "What to do");
 	for (size_t i = 0; i < n; i++) {
-		static const struct table_column columns[] = { { .wraps = true } };
-		struct table t = { .columns = columns, .n_columns = 1, .indent = 2 };
-
-		table_add(&t, list[i].text, INK_PLAIN);
-		table_print(&t, to);
-		table_done(&t);
+		table_print_prose(to, list[i].text, INK_PLAIN, 2);
 		if (*list[i].command) {
 			canvas_put(to, INK_PLAIN, "    ");
 			canvas_text(to, INK_STRONG, list[i].command, strlen(list[i].command),

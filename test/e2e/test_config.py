@@ -51,7 +51,7 @@ def test_many_problems_are_told_up_to_a_ceiling(proctor, config):
 def test_a_file_that_is_named_must_exist(proctor, tmp_path):
 	done = proctor("doctor", "--config", tmp_path / "none.conf")
 	assert done.returncode == 2
-	assert done.stderr == "proctor: %s/none.conf: open: No such file or directory\n" % tmp_path
+	assert done.stderr == "proctor: %s/none.conf: open: No such file or directory; name another with --config FILE\n" % tmp_path
 
 
 def test_a_directory_is_no_file(proctor, tmp_path):

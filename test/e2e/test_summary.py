@@ -98,7 +98,7 @@ def test_what_is_not_known_is_left_out(proctor, tmp_path):
 def test_a_folder_that_is_missing_is_status_3(proctor, tmp_path):
 	done = proctor("summary", tmp_path / "nowhere")
 	assert (done.returncode, done.stdout) == (3, "")
-	assert done.stderr == "proctor: run folder '%s/nowhere': No such file or directory\n" % tmp_path
+	assert done.stderr == "proctor: run folder '%s/nowhere': No such file or directory; `proctor run --out DIR` writes one\n" % tmp_path
 
 
 def test_a_folder_without_any_of_the_files_is_status_1_and_they_are_named(proctor, tmp_path):

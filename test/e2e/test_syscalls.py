@@ -239,7 +239,7 @@ def test_a_job_is_shown_as_it_was_recorded(count, proctor):
 
 def test_what_cannot_be_counted_is_said(run, proctor):
 	missing = proctor("syscalls", 4194303)
-	assert (missing.returncode, missing.stderr) == (3, "proctor: there is no process 4194303\n")
+	assert (missing.returncode, missing.stderr) == (3, "proctor: there is no process 4194303; list them: ps -e\n")
 	run("true")
 	untraced = proctor("syscalls")
 	assert untraced.returncode == 3

@@ -194,7 +194,7 @@ def refused(proctor, *words, **how):
 
 
 def test_what_is_not_there_is_said(proctor, children):
-	assert refused(proctor, 4194303) == (3, "proctor: there is no process 4194303\n")
+	assert refused(proctor, 4194303) == (3, "proctor: there is no process 4194303; list them: ps -e\n")
 	ended = children.spawn(RESTING)
 	ended.send_signal(signal.SIGKILL)
 	wait_for(lambda: state_of(ended.pid) == "Z")
@@ -209,7 +209,7 @@ def test_wrong_words_are_refused_before_anything_is_touched(proctor, children, t
 			    ([target.pid, "--filter", "read,/("], "--filter 'read,/(': regcomp: (: Unmatched ( or \\(")):
 		status, messages = refused(proctor, *words)
 		assert (status, messages) == (2, f"proctor: trace: {said}; see: proctor trace --help\n")
-	assert refused(proctor, target.pid, "-o", tmp_path / "no/such") == (1, f"proctor: open '{tmp_path}/no/such': No such file or directory\n")
+	assert refused(proctor, target.pid, "-o", tmp_path / "no/such") == (1, f"proctor: open '{tmp_path}/no/such': No such file or directory; choose another file with -o FILE\n")
 
 
 def test_a_kernel_thread_makes_no_calls(proctor):

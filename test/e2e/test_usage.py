@@ -25,6 +25,12 @@ def test_help_goes_to_stdout_and_is_a_success(proctor):
 			assert re.search(r"^  %s +\w" % verb, done.stdout, re.M)
 
 
+def test_help_about_what_there_is_not_is_wrong_usage(proctor):
+	for word, hint in (("reprt", "did you mean 'report'?"), ("frobnicate", "is not a verb"), ("complete", "is not a verb"), ("gpu-helper", "is not a verb")):
+		done = proctor("help", word)
+		assert (done.returncode, done.stdout) == (2, "") and one_line(done.stderr) and hint in done.stderr
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_explains_itself(proctor, verb):
 	done = proctor(verb, "--help")
@@ -32,9 +38,10 @@ def test_every_verb_explains_itself(proctor, verb):
 	assert done.stdout.startswith("proctor %s: " % verb)
 	assert "usage: proctor %s" % verb in done.stdout
 	assert "--state-dir DIR" in done.stdout
-	assert max(map(len, done.stdout.splitlines())) <= 100
-	options = done.stdout.split("options:\n")[1].splitlines()
-	assert {len(re.match(r"  (-\w,|   ) --[\w-]+( \S+)? +", line)[0]) for line in options} == {26}
+	assert max(map(len, done.stdout.splitlines())) <= 80
+	options, _, end = done.stdout.split("options:\n")[1].partition("\n\n")
+	assert {len(re.match(r"  (-\w,|   ) --[\w-]+( \S+)? +| {26}", line)[0]) for line in options.splitlines()} == {26}
+	assert re.fullmatch(r"example: .*proctor %s\b.*\nmore: man proctor-%s\n" % (verb, verb), end)
 	assert proctor("help", verb).stdout == done.stdout
 
 
@@ -53,10 +60,9 @@ def test_version_is_there_for_programs_too(proctor):
 
 
 def test_help_says_which_verbs_know_no_json(proctor):
-	line = next(line for line in proctor("--help").stdout.splitlines() if line.startswith("  --json"))
-	assert len(line) <= 100
+	line = re.search(r"^ +--json (.*\n(?: {26}.*\n)*)", proctor("--help").stdout, re.M)[1]
 	for verb in VERBS:
-		refuses = "--json" not in proctor(verb, "--help").stdout.split("options:")[1]
+		refuses = "      --json" not in proctor(verb, "--help").stdout.split("options:")[1]
 		assert (re.search(r"\b%s\b" % verb, line) is not None) == refuses
 
 
@@ -68,7 +74,7 @@ def test_without_a_verb_it_lists_the_verbs_in_groups_as_wrong_usage(proctor):
 	listed = [line.split()[0] for _, lines in groups for line in lines.splitlines()]
 	assert sorted(listed) == sorted(VERBS)
 	assert "proctor help VERB" in done.stderr
-	assert max(map(len, done.stderr.splitlines())) <= 100
+	assert max(map(len, done.stderr.splitlines())) <= 80
 
 
 def letters_of(proctor, verb):

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/text.h"
 #include "check.h"
 
 static void add_line(struct doctor_line *line, const char *name, const char *source,
@@ -89,6 +90,22 @@ static void test_doctor_view__tells_when_there_is_little_to_tell(void **state)
 	doctor_done(&d);
 }
 
+static void test_doctor_view__fits_40_columns(void **state)
+{
+	struct doctor d = healthy();
+	const struct style style = { .width = 40 };
+	struct buf out = { 0 };
+
+	snprintf(d.store_note, sizeof d.store_note, "and a note that is a sentence by itself");
+	d.file_system = "nfs";
+	doctor_view_put(&d, CANVAS(&style, &out));
+	for (const char *line = out.at; *line; line = strchr(line, '\n') + 1)
+		assert_true(text_columns(line, (size_t)(strchr(line, '\n') - line)) <= 40 ||
+		            memchr(line, '/', (size_t)(strchr(line, '\n') - line)));
+	buf_done(&out);
+	doctor_done(&d);
+}
+
 static void test_doctor_json__holds_the_same(void **state)
 {
 	struct doctor d = healthy();
@@ -109,4 +126,5 @@ static void test_doctor_json__holds_the_same(void **state)
 
 RUN_TESTS(TEST(test_doctor_view__tells_what_works_and_what_does_not),
           TEST(test_doctor_view__tells_when_there_is_little_to_tell),
+          TEST(test_doctor_view__fits_40_columns),
           TEST(test_doctor_json__holds_the_same))

@@ -131,17 +131,24 @@ static void test_snapshot_view__fills_a_wide_terminal(void **state)
 	            (struct style){ .unicode = true, .width = 120 }, "snapshot-120.txt");
 }
 
-static void test_snapshot_view__fits_80_columns(void **state)
+static void assert_fits(const struct snapshot *s, size_t width)
 {
 	struct buf out = { 0 };
 	struct snapshot_view view = view_of(SORT_SHARE, 2);
-	const struct style style = { .unicode = true, .width = 80 };
+	const struct style style = { .unicode = true, .width = width };
 
-	snapshot_view_put(*state, &view, CANVAS(&style, &out));
+	snapshot_view_put(s, &view, CANVAS(&style, &out));
 	for (const char *line = out.at; *line; line = strchr(line, '\n') + 1)
-		assert_true(text_columns(line, (size_t)(strchr(line, '\n') - line)) <= 80);
+		assert_true(text_columns(line, (size_t)(strchr(line, '\n') - line)) <= width);
 	buf_done(&out);
-	assert_view(*state, view, style, "snapshot-80.txt");
+}
+
+static void test_snapshot_view__fits_40_and_80_columns(void **state)
+{
+	assert_fits(*state, 40);
+	assert_fits(*state, 80);
+	assert_view(*state, view_of(SORT_SHARE, 2), (struct style){ .unicode = true, .width = 80 },
+	            "snapshot-80.txt");
 }
 
 static void test_snapshot_view__cuts_nothing_where_the_width_is_not_limited(void **state)
@@ -211,7 +218,7 @@ static void test_snapshot_sort__knows_its_names(void **state)
 
 #define VIEW_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 RUN_TESTS(VIEW_TEST(test_snapshot_view__fills_a_wide_terminal),
-          VIEW_TEST(test_snapshot_view__fits_80_columns),
+          VIEW_TEST(test_snapshot_view__fits_40_and_80_columns),
           VIEW_TEST(test_snapshot_view__cuts_nothing_where_the_width_is_not_limited),
           VIEW_TEST(test_snapshot_view__colours_quietly),
           VIEW_TEST(test_snapshot_view__says_what_it_does_not_know),
