@@ -39,6 +39,7 @@ struct opt {
 	void *to;
 	const char *value; /* its placeholder in the help text */
 	const char *help;
+	const char *choices; /* all values there are, separated by blanks; NULL: others, too */
 };
 
 /* Parses argv[1…] up to the first word that is not an option, or past "--". Returns the index of

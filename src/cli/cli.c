@@ -395,12 +395,37 @@ static bool goes_on(struct cli *cli, const struct opt *opts)
 	return true;
 }
 
+void cli_read_options(struct cli *cli, const struct verb *verb, cli_options_fn fn, void *self)
+{
+	char *argv[] = { xstrdup(verb->name), NULL };
+
+	cli->verb = verb;
+	cli->read_options = fn;
+	cli->reader = self;
+	(void)verb->run(cli, 1, argv);
+	cli->read_options = NULL;
+	free(argv[0]);
+}
+
+/* Whether the table was all that was wanted. */
+static bool is_read(struct cli *cli, const struct opt *opts, bool takes_command)
+{
+	if (!cli->read_options)
+		return false;
+	cli->read_options(cli->reader, opts, takes_command);
+	cli->status = CLI_OK;
+	return true;
+}
+
 bool cli_parse_command(struct cli *cli, const struct opt *opts, int argc, char **argv,
                        int *ret_first)
 {
 	bool ended;
-	int first = parse_options(cli, opts, argc, argv, 1, &ended);
+	int first;
 
+	if (is_read(cli, opts, true))
+		return false;
+	first = parse_options(cli, opts, argc, argv, 1, &ended);
 	if (first < 0 || !goes_on(cli, opts))
 		return false;
 	*ret_first = first;
@@ -416,6 +441,8 @@ bool cli_parse(struct cli *cli, const struct opt *opts, int argc, char **argv, i
 {
 	int words = 0, at = 1;
 
+	if (is_read(cli, opts, false))
+		return false;
 	while (at < argc) {
 		bool rest;
 		int next = parse_options(cli, opts, argc, argv, at, &rest);

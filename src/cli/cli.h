@@ -40,6 +40,10 @@ struct verb {
 	int (*run)(struct cli *cli, int argc, char **argv);
 };
 
+/* Receives a verb's table of options; what it points to is valid only meanwhile. `takes_command`: the first
+ * word begins a command, whose options are its own. */
+typedef void (*cli_options_fn)(void *self, const struct opt *opts, bool takes_command);
+
 /* Built in main, passed down. */
 struct cli {
 	const struct verb *verb;
@@ -47,6 +51,8 @@ struct cli {
 	bool json, help;
 	int status;                 /* the exit status if cli_parse() returns false */
 	void (*sigpipe)(int signo); /* the inherited disposition */
+	cli_options_fn read_options; /* inside cli_read_options(); else NULL */
+	void *reader;
 };
 
 /* The last rows of every verb's table of options. */
@@ -55,7 +61,7 @@ struct cli {
 	{ "json", 0, OPT_FLAG, &(cli)->json, NULL, "print one JSON document" },             \
 	{ "state-dir", 0, OPT_PATH, &(cli)->state_dir, "DIR", "directory of the store and of running jobs" }, \
 	{ "config", 0, OPT_PATH, &(cli)->config_file, "FILE", "read only this configuration file" }, \
-	{ "color", 0, OPT_TEXT, &(cli)->color, "WHEN", "auto, always or never" },                   \
+	{ "color", 0, OPT_TEXT, &(cli)->color, "WHEN", "auto, always or never", "auto always never" }, \
 	{ "help", 'h', OPT_FLAG, &(cli)->help, NULL, "print this help" },                                 \
 	{ NULL }
 /* The table of main(), for what stands before a verb. */
@@ -71,6 +77,9 @@ bool cli_parse(struct cli *cli, const struct opt *opts, int argc, char **argv, i
 /* The same for verbs that start a command, which is argv[*ret_first] and everything after it. */
 bool cli_parse_command(struct cli *cli, const struct opt *opts, int argc, char **argv,
                        int *ret_first);
+
+/* Calls `fn` with the verb's table of options. The verb itself does not run. */
+void cli_read_options(struct cli *cli, const struct verb *verb, cli_options_fn fn, void *self);
 
 /* Whether a word is the number of a process. */
 bool cli_is_pid(const char *word, pid_t *ret);

@@ -16,7 +16,8 @@ struct job_filter_options {
 	{ "type", 0, OPT_TEXT, &(o)->type, "TYPE", "only jobs of this type" },                     \
 		{ "tag", 't', OPT_TEXT, &(o)->tag, "K[=V]", "only jobs with this tag" },           \
 		{ "outcome",     0,      OPT_TEXT,                                                 \
-		  &(o)->outcome, "WORD", "only ok, failed, running, lost, signal, oom or limit" }, \
+		  &(o)->outcome, "WORD", "only ok, failed, running, lost, signal, oom or limit", \
+		  "ok failed running lost signal oom limit" },                                      \
 		{ "since",     0,      OPT_TEXT,                                                   \
 		  &(o)->since, "TIME", "only jobs started at this time or later" },                \
 	{                                                                                          \

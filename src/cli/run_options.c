@@ -217,7 +217,8 @@ bool run_options_parse(struct cli *cli, int argc, char **argv, struct run_option
 		  "run a shell command for each anomaly that begins, with JSON on its stdin" },
 		{ "no-bpf", 0, OPT_FLAG, &ret->no_bpf, NULL, "do not use BPF" },
 		{ "tier", 0, OPT_TEXT, &ret->tier, "TIER",
-		  "best source of process events to use: bpf, connector or proc" },
+		  "best source of process events to use: bpf, connector or proc",
+		  "bpf connector proc" },
 		CLI_COMMON_OPTS(cli),
 	};
 

@@ -118,7 +118,8 @@ static int run(struct cli *cli, int argc, char **argv)
 {
 	const char *policy = "low-waste";
 	const struct opt opts[] = {
-		{ "policy", 0, OPT_TEXT, &policy, "POLICY", "low-waste (default) or low-failure" },
+		{ "policy", 0, OPT_TEXT, &policy, "POLICY", "low-waste (default) or low-failure",
+		  "low-waste low-failure" },
 		CLI_COMMON_OPTS(cli),
 	};
 	bool is_low_failure;

@@ -131,7 +131,7 @@ static int run(struct cli *cli, int argc, char **argv)
 		{ "last-exit", 0, OPT_TEXT, &rq.query.last_exit, "CAUSE",
 		  "why the one before failed: oom_own_limit, time_limit, …" },
 		{ "policy", 0, OPT_TEXT, &rq.policy, "POLICY",
-		  "low-failure (default) or low-waste" },
+		  "low-failure (default) or low-waste", "low-failure low-waste" },
 		{ "all-users", 0, OPT_FLAG, &rq.all_users, NULL, "learn from jobs of all users" },
 		{ "slurm", 0, OPT_FLAG, &rq.is_in[ESTIMATE_SLURM], NULL,
 		  "print options of sbatch" },

@@ -514,9 +514,11 @@ static int run(struct cli *cli, int argc, char **argv)
 	const char *name = NULL, *what = NULL, *file = NULL;
 	struct job_filter_options which = { 0 };
 	const struct opt opts[] = {
-		{ "format", 0, OPT_TEXT, &name, "FORMAT", "jsonl, csv or chrome-trace" },
+		{ "format", 0, OPT_TEXT, &name, "FORMAT", "jsonl, csv or chrome-trace",
+		  "jsonl csv chrome-trace" },
 		{ "what", 0, OPT_TEXT, &what, "WHAT",
-		  "csv: processes (default), samples, events, process-samples, gpus, jobs" },
+		  "csv: processes (default), samples, events, process-samples, gpus, jobs",
+		  "processes samples events process-samples gpus jobs" },
 		{ "output", 'o', OPT_PATH, &file, "FILE", "write to this file instead of stdout" },
 		JOB_FILTER_OPTIONS(&which),
 		CLI_COMMON_OPTS(cli),

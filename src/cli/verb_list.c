@@ -13,7 +13,7 @@
 	GROUP("inside a job",   X(sheet) X(mark) X(phase))                                         \
 	GROUP("the machine",    X(daemon) X(doctor))
 /* Not in any help: what our own processes, shells and the build call. */
-#define INTERNAL_VERBS(X) X(gpu_helper)
+#define INTERNAL_VERBS(X) X(gpu_helper) X(complete) X(describe)
 
 #define GROUP(title, verbs) verbs
 #define X(name) extern const struct verb verb_##name;

@@ -111,7 +111,7 @@ static int run(struct cli *cli, int argc, char **argv)
 		{ "interval", 'i', OPT_DURATION, &rq.interval_ns, "S",
 		  "time between the two samples (0.5)" },
 		{ "sort", 's', OPT_TEXT, &rq.sort_name, "BY",
-		  "share, cpu, rss or pid (share: of CPU or memory)" },
+		  "share, cpu, rss or pid (share: of CPU or memory)", "share cpu rss pid" },
 		{ "top", 'n', OPT_U64, &rq.top, "N", "processes to show (default: 20)" },
 		{ "all", 'a', OPT_FLAG, &rq.all, NULL, "show all processes" },
 		{ "no-bpf", 0, OPT_FLAG, &rq.no_bpf, NULL, "do not use BPF" },

@@ -125,6 +125,23 @@ void config_init(struct config *c)
 
 /* ---- one value, by the type and the bounds of its key ---------------------------------------- */
 
+const char *config_type_values(enum config_type type)
+{
+	static const char *const values[] = {
+		[CONFIG_BOOL] = "true or false",
+		[CONFIG_SWITCH] = "auto, true or false",
+		[CONFIG_TIME] = "a time",
+		[CONFIG_BYTES] = "a size",
+		[CONFIG_COUNT] = "a whole number",
+		[CONFIG_FACTOR] = "a number",
+		[CONFIG_PERCENT] = "a number",
+		[CONFIG_PATH] = "an absolute path, or auto",
+		[CONFIG_PROCESSES] = "jobs+20, all or jobs",
+	};
+
+	return values[type];
+}
+
 /* A parsed number: `whole` for times, sizes and counts, `real` for the rest; the other is 0. */
 struct number {
 	uint64_t whole;
