@@ -157,8 +157,8 @@ def psutil_ms(samples=4):
 	return least(run_json([PYTHON, HERE / "psutil_scan.py", samples])["cpu_ms"])
 
 
-def missing_tools():
-	return [tool for tool in ("btop", "atop", "htop") if not shutil.which(tool)]
+def missing_tools(tools):
+	return [tool for tool in tools if not shutil.which(tool)]
 
 
 class Table:

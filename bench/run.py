@@ -17,6 +17,7 @@ import launch
 import learning
 import measure
 import scan
+import screen
 import tick
 
 
@@ -31,8 +32,10 @@ def ticks(build, table):
 	tick.store(build, table)
 
 
-MACHINE = {"scan": scans, "tick": ticks, "daemon": daemon.against_numbers, "learning": learning.against_baselines,
+MACHINE = {"scan": scans, "tick": ticks, "top": screen.against_btop, "daemon": daemon.against_numbers, "learning": learning.against_baselines,
            "correlation": correlation.against_targets}  # parts other than launch; most look at the whole machine
+
+PEERS = {"scan": ("atop", "btop", "htop"), "memory": ("atop",), "syscalls": ("strace",)}  # programs that a part is compared with
 
 
 def arguments():
@@ -67,7 +70,7 @@ def print_table(table):
 def main(build, parts):
 	if os.geteuid() != 0:
 		sys.exit("bench: the BPF tier needs root")
-	missing = measure.missing_tools()
+	missing = measure.missing_tools(sorted({tool for part in parts for tool in PEERS.get(part, ())}))
 	if missing:
 		sys.exit("bench: not installed: %s" % ", ".join(missing))
 	machine, jobs = [part for part in parts if part in MACHINE], [part for part in parts if part in launch.PARTS]

@@ -63,6 +63,20 @@ int machine_engine_open(const struct cli *cli, const char *kind, struct machine_
 	return CLI_OK;
 }
 
+int machine_engine_open_unstored(const struct cli *cli, struct machine_engine *m)
+{
+	int status = cli_config_to_read(cli, &m->config);
+
+	if (status == CLI_OK)
+		status = cli_state_dir(cli, m->state_dir);
+	if (status != CLI_OK)
+		return status;
+	set_options(m, "top");
+	m->engine.recorder = (struct recorder_options){ .opens_later = true };
+	m->engine.budget_ratio = 0;
+	return CLI_OK;
+}
+
 void machine_engine_done(struct machine_engine *m)
 {
 	store_place_done(&m->place);

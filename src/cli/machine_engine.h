@@ -27,6 +27,9 @@ struct machine_engine {
 /* Reads the configuration and creates the state directory. `kind` names the recorder in the store.
  * CLI_OK, or another status, logged. */
 int machine_engine_open(const struct cli *cli, const char *kind, struct machine_engine *m);
+/* The same for a host that stores nothing: the state directory is only looked at, and may be missing. Its interval
+ * is kept, whatever it costs: someone is looking. */
+int machine_engine_open_unstored(const struct cli *cli, struct machine_engine *m);
 void machine_engine_done(struct machine_engine *m);
 /* The settings that may change while it runs. */
 struct engine_tuning machine_engine_tuning(const struct machine_engine *m,

@@ -9,11 +9,11 @@
 	GROUP("look back",      X(ls) X(report) X(why) X(events) X(diff) X(export) X(summary) X(sql)      \
 	                        X(rm))                                                     \
 	GROUP("learn",          X(insights) X(estimate) X(import) X(backtest))                     \
-	GROUP("live",           X(snapshot) X(status) X(pressure) X(syscalls) X(trace))     \
+	GROUP("live",           X(top) X(snapshot) X(status) X(pressure) X(syscalls) X(trace))     \
 	GROUP("inside a job",   X(sheet) X(mark) X(phase))                                         \
 	GROUP("the machine",    X(daemon) X(doctor))
 /* Not in any help: what our own processes, shells and the build call. */
-#define INTERNAL_VERBS(X) X(gpu_helper) X(complete) X(describe)
+#define INTERNAL_VERBS(X) X(gpu_helper) X(top_host) X(complete) X(describe)
 
 #define GROUP(title, verbs) verbs
 #define X(name) extern const struct verb verb_##name;

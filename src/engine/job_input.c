@@ -229,7 +229,7 @@ int job_input_end_sheet(struct engine *e, job_handle job, uint32_t num, const st
 	sheet->exit_code = how->exit_code;
 	sheet->signal = how->signal;
 	end_account(e, row, sheet, used);
-	job_row_end_sheet(row, sheet, how->status, clock_wall_ns());
+	job_row_end_sheet(row, sheet, how->status, how->ended_ns ? how->ended_ns : clock_wall_ns());
 	leave_sheet(e, row, sheet);
 	return 0;
 }

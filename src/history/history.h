@@ -44,6 +44,20 @@ int history_next_snapshot(struct history *r, struct history_cursor *at, struct s
 /* The same, of those in which the job was sampled; the cursor's time is not used. */
 int history_next_job_snapshot(struct history *r, struct job_key key, struct history_cursor *at,
                               struct snapshot *ret, struct err *err) must_check;
+/* When there are snapshots: an index. */
+struct history_moment {
+	int64_t id;
+	uint64_t wall_ns;
+	double cpu_ratio, used_bytes; /* of the machine; NAN: not known */
+};
+struct history_moments {
+	struct history_moment *at;
+	size_t len, cap;
+};
+/* The latest `limit` since then, oldest first, into `ret`, which is emptied before: those that show the whole machine, or
+ * where there are none, those of single jobs. How many, or -errno. */
+int history_moments(struct history *r, uint64_t since_ns, size_t limit, struct history_moments *ret,
+                    struct err *err) must_check;
 /* Called once per record; a result below 0 ends the reading with that result. The record is valid
  * until it returns. */
 typedef int (*reader_event_fn)(void *self, const struct event_record *e);
@@ -76,7 +90,7 @@ int history_process(struct history *r, pid_t pid, uint32_t uid, struct history_c
  * holds too little to tell. */
 struct history_storage {
 	double growth_bytes_per_day; /* written in a day, as in the last one */
-	double freed_bytes_per_day;  /* … that retention deletes or condenses within the next day */
+	double freed_bytes_per_day; /* … that retention deletes or condenses within the next day */
 };
 struct history_keep {
 	uint64_t full_resolution_ns, downsampled_ns, events_ns;

@@ -36,6 +36,15 @@ int rpc_client_open(const char *path, uint64_t deadline_ns, struct rpc_client **
 	return 0;
 }
 
+struct rpc_client *rpc_client_adopt(int take_fd)
+{
+	struct rpc_client *c = xcalloc(1, sizeof *c);
+
+	c->in.max = REPLY_MAX;
+	c->fd = take_fd;
+	return c;
+}
+
 void rpc_client_close(struct rpc_client *c)
 {
 	if (!c)
@@ -205,6 +214,37 @@ int rpc_client_next(struct rpc_client *c, uint64_t deadline_ns, json_t **ret, st
 			return 0;
 		}
 		json_decref(message);
+	}
+}
+
+int rpc_client_post(struct rpc_client *c, const char *method, const char *params,
+                    uint64_t deadline_ns, uint64_t *ret_id, struct err *err)
+{
+	int r = send_request(c, method, params, deadline_ns, err);
+
+	if (r == 0)
+		*ret_id = c->last_id;
+	return r;
+}
+
+int rpc_client_poll(struct rpc_client *c, struct scan *ret, struct err *err)
+{
+	for (;;) {
+		enum rpc_frame_next next = rpc_frames_next(&c->in, ret);
+		char bytes[RPC_FRAME_CHUNK];
+		ssize_t n;
+
+		if (next == RPC_FRAME_LINE)
+			return 0;
+		if (next == RPC_FRAME_TOO_LONG)
+			return err_set(err, EMSGSIZE, "the answer is too long");
+		n = recv(c->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+		if (n > 0)
+			rpc_frames_put(&c->in, bytes, (size_t)n);
+		else if (n == 0)
+			return err_set(err, ECONNRESET, "the server closed the connection");
+		else if (errno != EINTR)
+			return err_set(err, errno, "read an answer: %s", strerror(errno));
 	}
 }
 

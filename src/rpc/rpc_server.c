@@ -483,8 +483,12 @@ static void session_drop(struct rpc_server *s, struct rpc_session *dead)
 	*at = dead->next;
 	s->clients--;
 	session_free(dead);
-	if (!s->is_closing)
+	if (s->is_closing)
+		return;
+	if (s->listener)
 		loop_watch(s->listener, LOOP_READ); /* accepting may have been paused */
+	if (s->options.left)
+		s->options.left(s->options.self);
 }
 
 static void schedule_sweep(struct rpc_server *s)
@@ -535,7 +539,8 @@ static void on_sweep(void *self)
 		else
 			again = again || slow_since(at);
 	}
-	loop_watch(s->listener, LOOP_READ);
+	if (s->listener)
+		loop_watch(s->listener, LOOP_READ);
 	if (again)
 		schedule_sweep(s);
 }
@@ -569,6 +574,11 @@ static void accept_client(struct rpc_server *s, int take_fd)
 	session->next = s->sessions;
 	s->sessions = session;
 	s->clients++;
+}
+
+void rpc_server_adopt(struct rpc_server *server, int take_fd)
+{
+	accept_client(server, take_fd);
 }
 
 static void on_connect(void *self)
@@ -615,7 +625,7 @@ int rpc_server_open(struct loop *loop, int take_fd, const struct rpc_server_opti
                     struct rpc_server **ret, struct err *err)
 {
 	cleanup(rpc_server_closep) struct rpc_server *s = xcalloc(1, sizeof *s);
-	int r;
+	int r = 0;
 
 	*s = (struct rpc_server){ .loop = loop, .fd = take_fd, .options = *options };
 	if (!s->options.half_line_ns)
@@ -624,7 +634,8 @@ int rpc_server_open(struct loop *loop, int take_fd, const struct rpc_server_opti
 		s->options.slow_reader_ns = SLOW_READER_NS;
 	s->sweeper = loop_add_timer(loop, LOOP_NEVER, on_sweep, s);
 	s->waker = loop_add_timer(loop, LOOP_NEVER, on_wake, s);
-	r = loop_add_reader(loop, s->fd, on_connect, s, &s->listener, err);
+	if (s->fd >= 0)
+		r = loop_add_reader(loop, s->fd, on_connect, s, &s->listener, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(s);
@@ -641,6 +652,6 @@ void rpc_server_close(struct rpc_server *server)
 	loop_remove(server->waker);
 	while (server->sessions)
 		session_drop(server, server->sessions);
-	close(server->fd);
+	closep(&server->fd);
 	free(server);
 }

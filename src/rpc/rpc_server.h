@@ -60,15 +60,20 @@ struct rpc_server_options {
 	void *self;                              /* passed to the methods and to admits() */
 	/* Whether the client may connect at all; NULL: every client may. */
 	bool (*admits)(void *self, const struct rpc_server_peer *peer);
+	/* A connection has ended; NULL: nobody cares. */
+	void (*left)(void *self);
 	unsigned clients_max;
 	unsigned clients_per_uid_max; /* except root; 0: no limit */
 	uint64_t half_line_ns;        /* time to finish a line; 0: 5 s */
 	uint64_t slow_reader_ns;      /* time to read any part of an answer; 0: 60 s */
 };
 
-/* take_fd is a non-blocking listening socket; it is closed on failure too. */
+/* take_fd is a non-blocking listening socket; it is closed on failure too. -1: there is none, and clients come by
+ * rpc_server_adopt(). */
 int rpc_server_open(struct loop *loop, int take_fd, const struct rpc_server_options *options,
                     struct rpc_server **ret, struct err *err) must_check;
+/* Serves a socket that is connected already, with the same checks. */
+void rpc_server_adopt(struct rpc_server *server, int take_fd);
 void rpc_server_close(struct rpc_server *server); /* closes all connections; NULL is fine */
 DEFINE_CLEANUP(struct rpc_server *, rpc_server_close)
 unsigned rpc_server_clients(const struct rpc_server *server);

@@ -174,7 +174,10 @@ METHOD(method_status)
 
 	(void)params, (void)err;
 	json_begin_object(result);
-	json_put_str(result, "kind", m->host.daemon ? "daemon" : "run");
+	json_put_str(result, "kind",
+	             m->host.kind     ? m->host.kind
+	             : m->host.daemon ? "daemon"
+	                              : "run");
 	json_put_i64(result, "pid", getpid());
 	json_put_str(result, "version", PROCTOR_VERSION);
 	json_put_u64(result, "protocol", SERVE_PROTOCOL);

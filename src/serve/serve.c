@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "serve/serve.h"
 
+#include <stddef.h>
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "base/mem.h"
 #include "rpc/rpc_server.h"
@@ -15,6 +18,8 @@
 struct serve {
 	struct job_socket socket;
 	struct methods methods;
+	void (*left)(void *self); /* of serve_attach() */
+	void *left_self;
 };
 
 /* The owner of the job, and root. */
@@ -37,12 +42,21 @@ static struct serve *serve_new(struct loop *loop, const struct serve_host *host)
 	return s;
 }
 
+static void on_left(void *self)
+{
+	const struct serve *s = (const struct serve *)((char *)self - offsetof(struct serve, methods));
+
+	if (s->left)
+		s->left(s->left_self);
+}
+
 static int open_server(struct loop *loop, int take_fd, struct methods *m, struct err *err)
 {
 	const struct rpc_server_options options = {
 		.methods = serve_methods,
 		.self = m,
 		.admits = m->host.daemon ? NULL : admits,
+		.left = on_left,
 		.clients_max = m->host.daemon ? m->host.clients_max : CLIENTS_MAX,
 		.clients_per_uid_max = m->host.clients_per_uid_max,
 	};
@@ -70,6 +84,22 @@ int serve_listen(struct loop *loop, int take_fd, const struct serve_host *host, 
 
 	if (open_server(loop, take_fd, &s->methods, err) < 0)
 		return -err->code;
+	*ret = TAKE_PTR(s);
+	return 0;
+}
+
+int serve_attach(struct loop *loop, int take_fd, const struct serve_host *host,
+                 void (*left)(void *self), void *self, struct serve **ret, struct err *err)
+{
+	cleanup(serve_closep) struct serve *s = serve_new(loop, host);
+
+	s->left = left;
+	s->left_self = self;
+	if (open_server(loop, -1, &s->methods, err) < 0) {
+		close(take_fd);
+		return -err->code;
+	}
+	rpc_server_adopt(s->methods.server, take_fd);
 	*ret = TAKE_PTR(s);
 	return 0;
 }

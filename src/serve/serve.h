@@ -72,11 +72,16 @@ struct serve_host {
 	void *daemon_self;
 	unsigned clients_max, clients_per_uid_max; /* of a daemon */
 	const struct traces_options *traces;       /* of a daemon; NULL: none */
+	const char *kind;                          /* in daemon.status; NULL: "daemon" or "run" */
 };
 
 /* The daemon's: take_fd listens and does not block. The host is copied. */
 int serve_listen(struct loop *loop, int take_fd, const struct serve_host *host, struct serve **ret,
                  struct err *err) must_check;
+/* That of one client, who is connected already; left() is called when it has hung up. The host is copied. */
+int serve_attach(struct loop *loop, int take_fd, const struct serve_host *host,
+                 void (*left)(void *self), void *self, struct serve **ret, struct err *err)
+	must_check;
 /* `dir` is STATE/jobs/ID; it and its parent are created, for their owner only. Another user's
  * directory, or a symbolic link, is refused; -EALREADY: a job of that id runs. The host is copied. */
 int serve_open(struct loop *loop, const char *dir, const struct serve_host *host,

@@ -19,6 +19,7 @@ static void ansi_put(void *self, enum ink ink, const char *text, size_t n)
 		[INK_PLAIN] = "",        [INK_TITLE] = "\x1b[1m",   [INK_STRONG] = "\x1b[1m",
 		[INK_LABEL] = "\x1b[2m", [INK_QUALITY] = "\x1b[2m", [INK_QUIET] = "\x1b[2m",
 		[INK_GOOD] = "\x1b[32m", [INK_WARN] = "\x1b[33m",   [INK_BAD] = "\x1b[31m",
+		[INK_SELECTED] = "\x1b[7m",
 	};
 
 	buf_puts(self, codes[ink]);

@@ -20,6 +20,8 @@ enum ink {
 	INK_GOOD,
 	INK_WARN,
 	INK_BAD,
+	INK_SELECTED, /* where the cursor is */
+	INK_COUNT
 };
 
 /* A back end. `text` may hold newlines and belongs to the caller. */

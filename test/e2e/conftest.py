@@ -244,11 +244,14 @@ def running_as_nobody(uid=None):
 	place.mkdir(mode=0o700)
 	# The build tree may lie where nobody cannot look, so the program is brought along.
 	binary = place / "proctor"
-	try:
-		os.link(BINARY, binary)
-	except OSError:  # another file system
-		shutil.copy2(BINARY, binary)
-	binary.chmod(0o755)
+	for source, copy in ((BINARY, binary), (BINARY + "-top", place / "proctor-top")):
+		try:
+			os.link(source, copy)
+		except FileNotFoundError:  # installed elsewhere
+			continue
+		except OSError:  # another file system
+			shutil.copy2(source, copy)
+		copy.chmod(0o755)
 	(place / "state").mkdir()
 	for path in (place, place / "state"):
 		os.chown(path, uid, nobody.pw_gid)

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 VERBS = ["run", "sheet", "mark", "phase", "ls", "report", "why", "events", "diff", "insights", "export", "summary", "syscalls", "trace", "rm", "daemon", "status", "pressure", "snapshot", "record",
-	 "sql", "doctor", "backtest", "estimate", "import"]
+	 "top", "sql", "doctor", "backtest", "estimate", "import"]
 
 
 def one_line(text):

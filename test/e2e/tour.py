@@ -30,6 +30,7 @@ def is_whole(text):
 def steps(readme):
 	"""[command, [line, …]] in the order of the text."""
 	tour = readme.partition(BEGIN)[2].partition(END)[0]
+	tour = re.sub(r"^```.*?^```$", "", tour, flags=re.M | re.S)  # a picture of a screen is not typed
 	found, typing = [], False
 	for line in tour.splitlines():
 		if not line.startswith("    "):

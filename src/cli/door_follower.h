@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* door_follower.h - the jobs that `proctor run` records on its own, found by their doors (jobs/<id>/sock in the state
+ * directory) and registered with an engine that watches the whole machine, with their sheets. */
+#pragma once
+
+#include "engine/engine.h"
+
+struct door_follower;
+
+struct door_follower *door_follower_new(struct engine *engine, const char *jobs_dir);
+/* Asks each door; one that does not answer within a moment is asked again the next time. */
+void door_follower_look(struct door_follower *f);
+void door_follower_free(struct door_follower *f); /* NULL is fine */

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* live_frame.h - answers of a server as a frame. What is missing in them is not known. */
+#pragma once
+
+#include <jansson.h>
+
+#include "base/map.h"
+#include "base/scan.h"
+#include "view/frame.h"
+
+/* Of processes of jobs, also of those that have ended since: events name them. */
+struct live_names {
+	struct map of; /* pid → an owned text */
+};
+void live_names_done(struct live_names *n);
+
+/* Any may be NULL. */
+struct live_answers {
+	const json_t *snapshot, *status, *jobs, *events; /* daemon.top, daemon.status, job.list, daemon.events */
+	struct scan processes; /* the list in the snapshot, as it is written */
+	struct live_names *names;
+};
+
+void live_frame_fill(const struct live_answers *from, enum frame_source source, const char *job,
+                     struct frame *ret);
+/* What a process waits for, from context.get. */
+void live_frame_blocked(const json_t *context, char *ret, size_t cap);

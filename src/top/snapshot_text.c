@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+#include "top/snapshot_text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json_read.h"
+
+#define MIB 1048576.0
+
+/* Our own servers write it so; others are read by the members of the message. */
+static const char start[] = "{\"jsonrpc\":\"2.0\",\"method\":\"daemon.top\",\"params\":";
+
+bool snapshot_text_find(struct scan line, struct scan *ret)
+{
+	size_t n = strlen(start);
+	struct scan method;
+
+	if (scan_left(&line) > n + 1 && memcmp(line.p, start, n) == 0 && line.end[-1] == '}') {
+		*ret = (struct scan){ line.p + n, line.end - 1 };
+		return true;
+	}
+	if (scan_left(&line) > 11 && memcmp(line.p, "{\"jsonrpc\"", 10) == 0 &&
+	    memmem(line.p, MIN(scan_left(&line), (size_t)200), "\"id\":", 5))
+		return false; /* an answer */
+	return json_read_find(line, "method", &method) && scan_eq(&method, "\"daemon.top\"") &&
+	       json_read_find(line, "params", ret);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static void skip_blanks(struct scan *s)
+{
+	while (s->p < s->end && (*s->p == ' ' || *s->p == '\n' || *s->p == '\t' || *s->p == '\r'))
+		s->p++;
+}
+
+/* From the quote to behind the other. */
+static bool skip_string(struct scan *s)
+{
+	for (s->p++; s->p < s->end && *s->p != '"'; s->p++)
+		if (*s->p == '\\' && s->p + 1 < s->end)
+			s->p++;
+	if (s->p >= s->end)
+		return false;
+	s->p++;
+	return true;
+}
+
+static bool skip_nested(struct scan *s)
+{
+	int depth = 0;
+
+	while (s->p < s->end) {
+		char c = *s->p;
+
+		if (c == '"') {
+			if (!skip_string(s))
+				return false;
+			continue;
+		}
+		s->p++;
+		depth += c == '{' || c == '[';
+		depth -= c == '}' || c == ']';
+		if (depth == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool take_value(struct scan *s, struct scan *ret)
+{
+	skip_blanks(s);
+	ret->p = s->p;
+	if (s->p >= s->end)
+		return false;
+	if (*s->p == '"') {
+		if (!skip_string(s))
+			return false;
+	} else if (*s->p == '{' || *s->p == '[') {
+		if (!skip_nested(s))
+			return false;
+	} else {
+		while (s->p < s->end && *s->p != ',' && *s->p != '}' && *s->p != ']' && *s->p != ' ')
+			s->p++;
+	}
+	ret->end = s->p;
+	return ret->end > ret->p;
+}
+
+/* Behind the '{', or a member: the name without its quotes, and the value. False at the end. */
+static bool take_member(struct scan *s, struct scan *ret_name, struct scan *ret_value)
+{
+	skip_blanks(s);
+	if (s->p < s->end && *s->p == ',')
+		s->p++;
+	skip_blanks(s);
+	if (s->p >= s->end || *s->p != '"')
+		return false;
+	ret_name->p = s->p + 1;
+	if (!skip_string(s))
+		return false;
+	ret_name->end = s->p - 1;
+	skip_blanks(s);
+	if (s->p >= s->end || *s->p++ != ':')
+		return false;
+	return take_value(s, ret_value);
+}
+
+static bool open_bracket(struct scan *s, char bracket)
+{
+	skip_blanks(s);
+	if (s->p >= s->end || *s->p != bracket)
+		return false;
+	s->p++;
+	return true;
+}
+
+/* NAN: null, or no number. */
+static double number_of(struct scan v)
+{
+	double value, sign = 1;
+
+	if (v.p < v.end && *v.p == '-') {
+		sign = -1;
+		v.p++;
+	}
+	return v.p < v.end && *v.p >= '0' && *v.p <= '9' && scan_double(&v, &value) ? sign * value : (double)NAN;
+}
+
+static uint64_t u64_of(struct scan v)
+{
+	uint64_t value;
+
+	return v.p < v.end && *v.p >= '0' && *v.p <= '9' && scan_u64(&v, &value) ? value : 0;
+}
+
+/* The inside of a string; false: it is none. */
+static bool inside_of(struct scan v, struct scan *ret)
+{
+	if (scan_left(&v) < 2 || *v.p != '"')
+		return false;
+	*ret = (struct scan){ v.p + 1, v.end - 1 };
+	return true;
+}
+
+/* ---- a snapshot ------------------------------------------------------------------------------ */
+
+bool snapshot_text_split(struct scan snapshot, struct buf *ret_head, struct scan *ret_processes)
+{
+	struct scan at = snapshot, name, value;
+
+	*ret_processes = (struct scan){ snapshot.p, snapshot.p };
+	buf_reset(ret_head);
+	if (!open_bracket(&at, '{'))
+		return false;
+	buf_putc(ret_head, '{');
+	while (take_member(&at, &name, &value)) {
+		if (scan_eq(&name, "processes")) {
+			*ret_processes = value;
+			continue;
+		}
+		if (ret_head->len > 1)
+			buf_putc(ret_head, ',');
+		buf_put(ret_head, name.p - 1, scan_left(&name) + 2);
+		buf_putc(ret_head, ':');
+		buf_put(ret_head, value.p, scan_left(&value));
+	}
+	return buf_putc(ret_head, '}');
+}
+
+/* ---- a process ------------------------------------------------------------------------------- */
+
+static frame_text keep_text(struct frame *f, struct scan v, struct buf *scratch)
+{
+	struct scan inside;
+
+	if (!inside_of(v, &inside))
+		return 0;
+	if (!memchr(inside.p, '\\', scan_left(&inside)))
+		return frame_keep(f, inside.p, scan_left(&inside));
+	return json_read_text(inside, scratch) ? frame_keep(f, scratch->at, scratch->len)
+	                                       : frame_keep(f, inside.p, scan_left(&inside));
+}
+
+/* "futex 41%": the call that takes most of its time in calls. */
+static frame_text keep_call(struct frame *f, struct scan shares)
+{
+	struct scan name, value, most = { NULL, NULL };
+	double max = 0;
+	char text[80];
+
+	if (!open_bracket(&shares, '{'))
+		return 0;
+	while (take_member(&shares, &name, &value)) {
+		double share = number_of(value);
+
+		if (!(share > max))
+			continue;
+		max = share;
+		most = name;
+	}
+	if (!most.p)
+		return 0;
+	snprintf(text, sizeof text, "%.*s %.0f%%", (int)MIN(scan_left(&most), (size_t)60), most.p, max);
+	return frame_keep_str(f, text);
+}
+
+/* The index of a job, by its id as it is written. */
+static int32_t job_of(const struct frame *f, struct scan v)
+{
+	struct scan inside;
+	char id[JOB_ID_MAX];
+
+	if (!inside_of(v, &inside) || scan_left(&inside) >= sizeof id)
+		return -1;
+	memcpy(id, inside.p, scan_left(&inside));
+	id[scan_left(&inside)] = '\0';
+	return frame_find_job(f, id);
+}
+
+static double sum(double a, double b)
+{
+	return isnan(a) ? b : isnan(b) ? a : a + b;
+}
+
+static void take_text(struct frame *f, struct frame_proc *p, struct scan name, struct scan v, struct buf *scratch)
+{
+	if (scan_eq(&name, "command"))
+		p->command = keep_text(f, v, scratch);
+	else if (scan_eq(&name, "state") && scan_left(&v) == 3)
+		p->state = v.p[1];
+	else if (scan_eq(&name, "job_id"))
+		p->job = job_of(f, v);
+	else if (scan_eq(&name, "syscall_time_pct"))
+		p->call = keep_call(f, v);
+}
+
+static bool take_number(struct frame_proc *p, struct scan name, struct scan v)
+{
+	double n;
+
+	if (scan_eq(&name, "pid"))
+		p->pid = (pid_t)u64_of(v);
+	else if (scan_eq(&name, "ppid"))
+		p->ppid = (pid_t)u64_of(v);
+	else if (scan_eq(&name, "cpu_percent"))
+		p->cpu_ratio = number_of(v) / 100;
+	else if (scan_eq(&name, "rss_mb"))
+		p->rss_bytes = number_of(v) * MIB;
+	else if (scan_eq(&name, "threads"))
+		p->threads = number_of(v);
+	else if (scan_eq(&name, "open_fds"))
+		p->fds = number_of(v);
+	else if (scan_eq(&name, "age_seconds"))
+		p->age_ns = (n = number_of(v)) > 0 && n < 1e9 ? (uint64_t)(n * 1e9) : 0;
+	else if (scan_eq(&name, "sheet_num"))
+		p->sheet = (uint32_t)u64_of(v);
+	else if (scan_eq(&name, "uid"))
+		p->uid = (uint32_t)u64_of(v);
+	else if (scan_eq(&name, "gpu_sm_pct"))
+		p->gpu_ratio = number_of(v) / 100;
+	else if (scan_eq(&name, "read_bytes_per_s") || scan_eq(&name, "write_bytes_per_s"))
+		p->io_bps = sum(p->io_bps, number_of(v));
+	else
+		return false;
+	return true;
+}
+
+void snapshot_text_fill(struct scan processes, struct frame *ret)
+{
+	cleanup(buf_done) struct buf scratch = { 0 };
+	struct scan object, name, value;
+
+	if (!open_bracket(&processes, '['))
+		return;
+	for (;;) {
+		struct frame_proc *p;
+
+		skip_blanks(&processes);
+		if (processes.p < processes.end && *processes.p == ',')
+			processes.p++;
+		object = processes;
+		if (!open_bracket(&object, '{'))
+			return;
+		p = frame_add_proc(ret);
+		while (p && take_member(&object, &name, &value))
+			if (!take_number(p, name, value))
+				take_text(ret, p, name, value, &scratch);
+		if (!p || object.p >= object.end || *object.p != '}')
+			return;
+		processes.p = object.p + 1;
+	}
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/frame.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_MAX ((size_t)512 << 20)
+
+static const struct frame_head unknown_head = {
+	.interval_s = NAN,   .cpu_ratio = NAN,  .iowait_ratio = NAN, .steal_ratio = NAN,
+	.cores = NAN,        .mem_total = NAN,  .mem_available = NAN, .swap_total = NAN,
+	.swap_free = NAN,    .psi_cpu = NAN,    .psi_mem = NAN,      .psi_io = NAN,
+	.load = { NAN, NAN, NAN }, .own_cpu_ratio = NAN, .own_rss = NAN,
+};
+
+void frame_reset(struct frame *f)
+{
+	f->source = FRAME_NONE;
+	f->head = unknown_head;
+	vec_reset(&f->jobs);
+	vec_reset(&f->sheets);
+	vec_reset(&f->procs);
+	vec_reset(&f->events);
+	vec_reset(&f->anomalies);
+	f->procs_all = 0;
+	f->is_complete = true;
+	f->text.max = TEXT_MAX;
+	buf_reset(&f->text);
+	buf_put(&f->text, "", 1); /* 0 is "" */
+}
+
+void frame_done(struct frame *f)
+{
+	vec_done(&f->jobs);
+	vec_done(&f->sheets);
+	vec_done(&f->procs);
+	vec_done(&f->events);
+	vec_done(&f->anomalies);
+	buf_done(&f->text);
+}
+
+frame_text frame_keep(struct frame *f, const char *text, size_t n)
+{
+	size_t at = f->text.len;
+	char *to = n && at + n < UINT32_MAX ? buf_grow(&f->text, n + 1) : NULL;
+
+	if (!to)
+		return 0;
+	memcpy(to, text, n);
+	to[n] = '\0';
+	f->text.len += n + 1;
+	return (frame_text)at;
+}
+
+frame_text frame_keep_str(struct frame *f, const char *text)
+{
+	return text ? frame_keep(f, text, strlen(text)) : 0;
+}
+
+const char *frame_str(const struct frame *f, frame_text t)
+{
+	return f->text.at && t < f->text.len ? f->text.at + t : "";
+}
+
+int32_t frame_find_job(const struct frame *f, const char *id)
+{
+	for (size_t i = 0; i < f->jobs.len; i++)
+		if (strcmp(frame_str(f, f->jobs.at[i].id), id) == 0)
+			return (int32_t)i;
+	return -1;
+}
+
+struct frame_sheet *frame_find_sheet(struct frame *f, int32_t job, uint32_t num)
+{
+	vec_each(&f->sheets, s)
+		if (s->job == job && s->num == num)
+			return s;
+	return NULL;
+}
+
+struct frame_job *frame_add_job(struct frame *f, const char *id)
+{
+	struct frame_job *job = vec_push(&f->jobs, JOBS_MAX);
+
+	if (!job)
+		return NULL;
+	*job = (struct frame_job){ .id = frame_keep_str(f, id),
+		                   .cpu_ratio = NAN,
+		                   .used_bytes = NAN,
+		                   .io_bps = NAN,
+		                   .threads = NAN,
+		                   .gpu_ratio = NAN,
+		                   .limit_bytes = NAN,
+		                   .limit_cores = NAN,
+		                   .limit_s = NAN };
+	return job;
+}
+
+struct frame_proc *frame_add_proc(struct frame *f)
+{
+	struct frame_proc *p = vec_push(&f->procs, FRAME_PROCS_MAX);
+
+	if (p)
+		*p = (struct frame_proc){ .job = -1,
+			                  .state = '?',
+			                  .cpu_ratio = NAN,
+			                  .rss_bytes = NAN,
+			                  .io_bps = NAN,
+			                  .threads = NAN,
+			                  .fds = NAN,
+			                  .gpu_ratio = NAN };
+	return p;
+}
+
+/* Unknown and something is something: of a sum it is at least that. */
+static double add(double sum, double more)
+{
+	return isnan(sum) ? more : isnan(more) ? sum : sum + more;
+}
+
+static void add_to_sheet(struct frame *f, const struct frame_proc *p)
+{
+	struct frame_sheet *s = p->sheet ? frame_find_sheet(f, p->job, p->sheet) : NULL;
+
+	if (!s)
+		return;
+	s->procs++;
+	s->cpu_ratio = add(s->cpu_ratio, p->cpu_ratio);
+	s->rss_bytes = add(s->rss_bytes, p->rss_bytes);
+	s->io_bps = add(s->io_bps, p->io_bps);
+	s->threads = add(s->threads, p->threads);
+}
+
+static void add_to_job(struct frame *f, const struct frame_proc *p)
+{
+	struct frame_job *job = &f->jobs.at[p->job];
+
+	job->procs++;
+	job->cpu_sum = add(job->cpu_sum, p->cpu_ratio);
+	job->rss_sum = add(job->rss_sum, p->rss_bytes);
+	job->io_bps = add(job->io_bps, p->io_bps);
+	job->threads = add(job->threads, p->threads);
+	job->gpu_ratio = add(job->gpu_ratio, p->gpu_ratio);
+	add_to_sheet(f, p);
+}
+
+static void sum_up(struct frame *f)
+{
+	vec_each(&f->sheets, s)
+		s->cpu_ratio = s->rss_bytes = s->io_bps = s->threads = NAN;
+	vec_each(&f->jobs, job)
+		job->cpu_sum = job->rss_sum = job->io_bps = job->threads = job->gpu_ratio = NAN;
+	vec_each(&f->procs, p)
+		if (p->job >= 0 && (size_t)p->job < f->jobs.len)
+			add_to_job(f, p);
+	vec_each(&f->jobs, job) {
+		job->is_used_known = !isnan(job->used_bytes);
+		if (isnan(job->cpu_ratio))
+			job->cpu_ratio = job->cpu_sum;
+		if (!job->is_used_known)
+			job->used_bytes = job->rss_sum;
+	}
+}
+
+static void keep_only(struct frame *f, const char *id)
+{
+	int32_t job = frame_find_job(f, id);
+	size_t n = 0;
+
+	vec_each(&f->procs, p)
+		if (job >= 0 && p->job == job)
+			f->procs.at[n++] = *p;
+	f->procs.len = n;
+	n = 0;
+	vec_each(&f->events, e)
+		if (strcmp(frame_str(f, e->job), id) == 0)
+			f->events.at[n++] = *e;
+	f->events.len = n;
+	n = 0;
+	vec_each(&f->anomalies, a)
+		if (strcmp(frame_str(f, a->job), id) == 0)
+			f->anomalies.at[n++] = *a;
+	f->anomalies.len = n;
+	if (job > 0)
+		f->jobs.at[0] = f->jobs.at[job];
+	f->jobs.len = job >= 0;
+	n = 0;
+	vec_each(&f->sheets, s)
+		if (job >= 0 && s->job == job)
+			f->sheets.at[n++] = *s;
+	f->sheets.len = n;
+	vec_each(&f->sheets, s)
+		s->job = 0;
+	vec_each(&f->procs, p)
+		p->job = 0;
+}
+
+static int compare_events(const void *a, const void *b)
+{
+	const struct frame_event *p = a, *q = b;
+
+	return (p->wall_ns > q->wall_ns) - (p->wall_ns < q->wall_ns);
+}
+
+void frame_complete(struct frame *f, const char *job)
+{
+	if (!f->procs_all)
+		f->procs_all = (uint32_t)f->procs.len;
+	if (job && *job)
+		keep_only(f, job);
+	sum_up(f);
+	if (f->events.len)
+		qsort(f->events.at, f->events.len, sizeof *f->events.at, compare_events);
+}

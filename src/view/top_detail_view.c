@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "view/format.h"
+#include "view/graph.h"
+#include "view/top_view.h"
+
+#define SLOPE_POINTS 12 /* the last of a trail, by which growth is judged */
+
+struct pane {
+	const struct frame *f;
+	const struct top_state *s;
+	struct grid *g;
+	size_t y, end; /* the next line, and the one behind the last */
+	size_t graph_lines;
+};
+
+static bool next_line(struct pane *p, size_t *ret)
+{
+	if (p->y >= p->end)
+		return false;
+	*ret = p->y++;
+	return true;
+}
+
+/* Bytes per second over the last points; NAN: too few are known. */
+static double growth(const struct top_trail *t, double interval_s)
+{
+	size_t n = MIN(t->len, (uint32_t)SLOPE_POINTS);
+	double from, to;
+
+	if (n < 4 || !(interval_s > 0))
+		return NAN;
+	from = (double)t->mem[t->len - n];
+	to = (double)t->mem[t->len - 1];
+	return (to - from) / ((double)(n - 1) * interval_s);
+}
+
+static size_t put_curve(struct pane *p, const char *name, const float *values, size_t n, double top,
+                        size_t *ret_y)
+{
+	size_t columns = MIN((size_t)60, p->g->width * 2 / 5), lines = MIN(p->graph_lines, p->end - p->y);
+
+	*ret_y = p->y + lines - 1;
+	grid_put(p->g, *ret_y, 1, 8, INK_LABEL, name);
+	graph_area(p->g, p->y, 6, columns, lines, INK_GOOD, values, n, top);
+	p->y += lines;
+	return 6 + columns + 1;
+}
+
+/* What is left until the limit, if it grows as it did lately. */
+static size_t put_growth(struct pane *p, size_t y, size_t x, const struct top_trail *t, double limit)
+{
+	double rate = growth(t, p->f->head.interval_s), used = (double)t->mem[t->len - 1];
+	double left_s = (limit - used) / rate;
+	size_t w = p->g->width;
+
+	if (!(rate > used * 0.001) || !(rate > 100e3))
+		return x;
+	x = grid_printf(p->g, y, x, w - MIN(x, w), INK_PLAIN, ", +%s/s",
+	                format_bytes_short((uint64_t)rate).at);
+	if (left_s > 0 && left_s < 86400)
+		x = grid_printf(p->g, y, x, w - MIN(x, w), left_s < 600 ? INK_BAD : INK_WARN,
+		                ", full in about %s",
+		                format_duration((uint64_t)left_s * NS_PER_S).at);
+	return x;
+}
+
+static void put_memory(struct pane *p, const struct top_trail *t, double now, double limit,
+                       const char *whose)
+{
+	double max = t ? graph_max(t->mem, t->len) : NAN, part = now / limit;
+	size_t x, y, w = p->g->width;
+
+	if (p->y >= p->end)
+		return;
+	x = put_curve(p, "mem", t ? t->mem : NULL, t ? t->len : 0, max, &y);
+	x = grid_put(p->g, y, x, w - MIN(x, w), INK_STRONG, isnan(now) ? "-" : format_bytes((uint64_t)now).at);
+	if (!isnan(limit) && limit > 0)
+		x = grid_printf(p->g, y, x, w - MIN(x, w), part >= 0.8 ? top_ink_of_ratio(part) : INK_LABEL,
+		                " of %s (%s%s%s)", format_bytes((uint64_t)limit).at, format_percent(part).at,
+		                *whose ? ", " : "", whose);
+	else if (!isnan(max) && max > now)
+		x = grid_printf(p->g, y, x, w - MIN(x, w), INK_LABEL, ", most %s", format_bytes((uint64_t)max).at);
+	if (t && t->len)
+		put_growth(p, y, x, t, limit);
+}
+
+static void put_cpu(struct pane *p, const struct top_trail *t, double now, double cores)
+{
+	double max = t ? graph_max(t->cpu, t->len) : NAN;
+	size_t x, y, w = p->g->width;
+
+	if (p->y >= p->end)
+		return;
+	x = put_curve(p, "cpu", t ? t->cpu : NULL, t ? t->len : 0, MAX(max, 1.0), &y);
+	x = grid_put(p->g, y, x, w - MIN(x, w), INK_STRONG, format_percent(now).at);
+	x = grid_put(p->g, y, x, w - MIN(x, w), INK_LABEL, " of a core");
+	if (!isnan(cores))
+		grid_printf(p->g, y, x, w - MIN(x, w), INK_LABEL, ", %.3g allowed", cores);
+}
+
+static void put_anomalies(struct pane *p, const char *job, pid_t pid)
+{
+	size_t y;
+
+	vec_each(&p->f->anomalies, a) {
+		bool is_here = pid ? a->pid == pid : strcmp(frame_str(p->f, a->job), job) == 0;
+
+		if (!is_here || !next_line(p, &y))
+			continue;
+		grid_text(p->g, y, 1, p->g->width, MAX(top_ink_of_severity(a->severity), INK_WARN),
+		          frame_str(p->f, a->what));
+	}
+}
+
+static const char *user(const struct pane *p, uint32_t uid)
+{
+	const char *name = p->s->user_name ? p->s->user_name(p->s->users, uid) : NULL;
+
+	return name ? name : "another user";
+}
+
+/* ---- a job ----------------------------------------------------------------------------------- */
+
+static void put_job_title(struct pane *p, const struct frame_job *job)
+{
+	const struct frame *f = p->f;
+	size_t w = p->g->width, x, y;
+
+	if (!next_line(p, &y))
+		return;
+	x = grid_text(p->g, y, 1, w / 2, INK_STRONG, frame_str(f, job->id));
+	x = grid_printf(p->g, y, x, w - MIN(x, w), INK_PLAIN, "  %u process%s of %s", job->procs,
+	                job->procs == 1 ? "" : "es", user(p, job->uid));
+	if (job->total_sheets)
+		x = grid_printf(p->g, y, x, w - MIN(x, w), INK_PLAIN, ", %u of %u sheets done",
+		                job->completed_sheets, job->total_sheets);
+	if (job->limit_s > 0 && job->status == JOB_RUNNING) {
+		double left = job->limit_s -
+		              (double)(f->head.wall_ns - MIN(job->started_ns, f->head.wall_ns)) / 1e9;
+
+		x = grid_printf(p->g, y, x, w - MIN(x, w), left < 600 ? INK_BAD : INK_PLAIN,
+		                ", %s left of %s", format_duration((uint64_t)MAX(left, 0) * NS_PER_S).at,
+		                format_duration((uint64_t)job->limit_s * NS_PER_S).at);
+	}
+	if (job->status == JOB_FAILED)
+		grid_put(p->g, y, x, w - MIN(x, w), INK_BAD, ", failed: press w for the reason");
+}
+
+static void put_command(struct pane *p, const char *command)
+{
+	size_t y;
+
+	if (*command && next_line(p, &y))
+		grid_text(p->g, y, 1, p->g->width - MIN(p->g->width, (size_t)1), INK_LABEL, command);
+}
+
+static void put_job(struct pane *p, const struct frame_job *job, uint64_t key)
+{
+	const struct top_trail *t = top_state_trail(p->s, key);
+
+	put_job_title(p, job);
+	put_anomalies(p, frame_str(p->f, job->id), 0);
+	if (job->status == JOB_RUNNING) {
+		put_memory(p, t, job->used_bytes, job->limit_bytes, frame_str(p->f, job->limit_source));
+		put_cpu(p, t, job->cpu_ratio, job->limit_cores);
+	}
+	put_command(p, frame_str(p->f, job->command));
+}
+
+/* ---- a sheet --------------------------------------------------------------------------------- */
+
+static void put_sheet(struct pane *p, const struct frame_sheet *sheet, uint64_t key)
+{
+	const struct frame_job *job = &p->f->jobs.at[sheet->job];
+	const struct top_trail *t = top_state_trail(p->s, key);
+	size_t w = p->g->width, x, y;
+
+	if (!next_line(p, &y))
+		return;
+	x = grid_printf(p->g, y, 1, w, INK_STRONG, "sheet %u ", sheet->num);
+	x = grid_text(p->g, y, x, w / 3, INK_STRONG, frame_str(p->f, sheet->label));
+	x = grid_put(p->g, y, x, w - MIN(x, w), INK_PLAIN, "  of ");
+	x = grid_text(p->g, y, x, w / 3, INK_PLAIN, frame_str(p->f, job->id));
+	x = grid_printf(p->g, y, x, w - MIN(x, w), INK_PLAIN, "  %u process%s", sheet->procs,
+	                sheet->procs == 1 ? "" : "es");
+	if (sheet->started_ns)
+		grid_printf(p->g, y, x, w - MIN(x, w), INK_LABEL, "  since %s",
+		            format_clock(sheet->started_ns).at);
+	put_memory(p, t, sheet->rss_bytes, NAN, "");
+	put_cpu(p, t, sheet->cpu_ratio, NAN);
+}
+
+/* ---- a process ------------------------------------------------------------------------------- */
+
+static const char *state_words(char state)
+{
+	static const struct {
+		char state;
+		const char *words;
+	} known[] = { { 'R', "runs" },    { 'S', "waits" },  { 'D', "waits for a disk" },
+		      { 'Z', "zombie" }, { 'T', "stopped" }, { 't', "traced" }, { 'I', "idle" } };
+
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (known[i].state == state)
+			return known[i].words;
+	return "";
+}
+
+static void put_proc_title(struct pane *p, const struct frame_proc *proc)
+{
+	size_t w = p->g->width, x, y;
+
+	if (!next_line(p, &y))
+		return;
+	x = grid_printf(p->g, y, 1, w, INK_STRONG, "pid %d", (int)proc->pid);
+	x = grid_printf(p->g, y, x, w - MIN(x, w), INK_PLAIN, "  of %s  parent %d  %s", user(p, proc->uid),
+	                (int)proc->ppid, state_words(proc->state));
+	if (p->s->blocked_pid == proc->pid && p->s->blocked[0]) {
+		x = grid_put(p->g, y, x, w - MIN(x, w), INK_PLAIN, ": ");
+		x = grid_text(p->g, y, x, w - MIN(x, w), INK_WARN, p->s->blocked);
+	}
+	if (!isnan(proc->threads))
+		x = grid_printf(p->g, y, x, w - MIN(x, w), INK_LABEL, "  %.0f thread%s", proc->threads,
+		                proc->threads == 1 ? "" : "s");
+	if (!isnan(proc->fds))
+		x = grid_printf(p->g, y, x, w - MIN(x, w), INK_LABEL, "  %.0f files", proc->fds);
+	if (proc->call)
+		grid_printf(p->g, y, x, w - MIN(x, w), INK_PLAIN, "  %s", frame_str(p->f, proc->call));
+}
+
+static void put_proc(struct pane *p, const struct frame_proc *proc, uint64_t key)
+{
+	const struct top_trail *t = top_state_trail(p->s, key);
+	const struct frame_job *job = proc->job >= 0 ? &p->f->jobs.at[proc->job] : NULL;
+
+	put_proc_title(p, proc);
+	put_anomalies(p, "", proc->pid);
+	put_memory(p, t, proc->rss_bytes, job ? job->limit_bytes : NAN, job ? "of its job" : "");
+	put_cpu(p, t, proc->cpu_ratio, NAN);
+	put_command(p, frame_str(p->f, proc->command));
+}
+
+void top_detail_view(const struct frame *f, const struct top_state *s, struct grid *g, size_t y,
+                     size_t lines)
+{
+	const struct top_row *row = top_state_row(s);
+	struct pane p = { .f = f,
+		          .s = s,
+		          .g = g,
+		          .y = y,
+		          .end = y + lines,
+		          .graph_lines = lines >= 9 ? 3 : lines >= 7 ? 2 : 1 };
+	size_t at;
+
+	if (!row || !lines)
+		return;
+	if (row->kind == TOP_ROW_JOB)
+		put_job(&p, &f->jobs.at[row->index], row->key);
+	else if (row->kind == TOP_ROW_SHEET)
+		put_sheet(&p, &f->sheets.at[row->index], row->key);
+	else if (row->kind == TOP_ROW_PROC)
+		put_proc(&p, &f->procs.at[row->index], row->key);
+	else if (next_line(&p, &at))
+		grid_put(g, at, 1, g->width, INK_LABEL,
+		         "Processes that no job of proctor started; start one with: proctor run COMMAND");
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/top_view.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "view/format.h"
+
+/* ---- the timeline ---------------------------------------------------------------------------- */
+
+void top_timeline_view(const struct frame *f, struct grid *g, size_t y, size_t lines)
+{
+	size_t n = MIN(lines, f->events.len), w = g->width;
+	size_t job_width = w >= 110 ? 28 : w >= 70 ? 18 : 10;
+
+	if (!n && lines)
+		grid_put(g, y, 1, w, INK_QUIET, "no events yet");
+	for (size_t i = 0; i < n; i++) { /* the newest on top */
+		const struct frame_event *e = &f->events.at[f->events.len - 1 - i];
+		size_t x = grid_put(g, y + i, 1, w, INK_LABEL, format_clock(e->wall_ns).at);
+
+		grid_text(g, y + i, x + 1, 8, top_ink_of_severity(e->severity), frame_str(f, e->kind));
+		grid_text(g, y + i, x + 10, job_width, INK_LABEL, frame_str(f, e->job));
+		x += 11 + job_width;
+		grid_text(g, y + i, x, x < w ? w - x : 0,
+		          e->severity == SEVERITY_LOW ? INK_PLAIN : top_ink_of_severity(e->severity),
+		          frame_str(f, e->what));
+	}
+}
+
+/* ---- the last line --------------------------------------------------------------------------- */
+
+static size_t put_key(struct grid *g, size_t y, size_t x, const char *key, const char *what)
+{
+	size_t need = text_columns(key, strlen(key)) + text_columns(what, strlen(what)) + 3;
+
+	if (x + need > g->width + 2)
+		return x;
+	x = grid_put(g, y, x, g->width, INK_STRONG, key);
+	return grid_printf(g, y, x, g->width, INK_LABEL, " %s  ", what);
+}
+
+static void put_keys(const struct top_state *s, struct grid *g, size_t y)
+{
+	size_t x = put_key(g, y, 0, "F1", "help");
+
+	x = put_key(g, y, x, "q", "quit");
+	if (s->is_past) {
+		x = put_key(g, y, x, g->unicode ? "← →" : "< >", "step");
+		x = put_key(g, y, x, "p", "peak");
+		x = put_key(g, y, x, "n", "next trouble");
+		x = put_key(g, y, x, "g", "go to a time");
+		x = put_key(g, y, x, "Esc", "now");
+		return;
+	}
+	x = put_key(g, y, x, "/", "find");
+	x = put_key(g, y, x, "F4", "filter");
+	x = put_key(g, y, x, "F6", "sort");
+	if (s->has_store)
+		x = put_key(g, y, x, "t", "time travel");
+	x = put_key(g, y, x, "w", "why");
+	x = put_key(g, y, x, "x", "trace");
+	x = put_key(g, y, x, "F9", "kill");
+	x = put_key(g, y, x, "Space", "mark");
+	put_key(g, y, x, "z", "pause");
+}
+
+static void put_prompt(struct grid *g, size_t y, const char *prompt, const char *input)
+{
+	size_t x = grid_printf(g, y, 0, g->width, INK_STRONG, "%s: ", prompt);
+
+	x = grid_text(g, y, x, g->width - MIN(x, g->width), INK_PLAIN, input);
+	grid_put(g, y, x, 1, INK_SELECTED, " ");
+}
+
+static void put_kill(const struct top_state *s, struct grid *g, size_t y)
+{
+	size_t x = grid_printf(g, y, 0, g->width, INK_BAD, "Send %s to ", s->menu ? "SIGKILL" : "SIGTERM");
+
+	x = grid_text(g, y, x, g->width / 2, INK_STRONG, s->victim_name);
+	x = grid_put(g, y, x, g->width, INK_BAD, "?  ");
+	x = put_key(g, y, x, "y", "yes");
+	x = put_key(g, y, x, "n", "no");
+	put_key(g, y, x, "Tab", s->menu ? "SIGTERM" : "SIGKILL");
+}
+
+static void put_footer(const struct top_state *s, struct grid *g, size_t y)
+{
+	if (s->mode == TOP_FILTER)
+		put_prompt(g, y, "show only rows with", s->input);
+	else if (s->mode == TOP_SEARCH)
+		put_prompt(g, y, "find", s->input);
+	else if (s->mode == TOP_GOTO)
+		put_prompt(g, y, "time (14:03, 10m ago)", s->input);
+	else if (s->mode == TOP_KILLING)
+		put_kill(s, g, y);
+	else if (s->mode == TOP_HELP || s->mode == TOP_READING)
+		put_key(g, y, put_key(g, y, 0, "Esc", "back"), g->unicode ? "↑ ↓" : "j k", "scroll");
+	else if (s->message[0])
+		grid_text(g, y, 0, g->width, s->is_bad ? INK_BAD : INK_STRONG, s->message);
+	else
+		put_keys(s, g, y);
+}
+
+/* ---- pages over the tree --------------------------------------------------------------------- */
+
+static const char *const help[] = {
+	"Jobs come first, each with the step it is in and its processes; then what is",
+	"in no job. CPU% is of one core. MEM of a job is what it uses, of a process RSS.",
+	"! something is wrong with it    * marked",
+	"",
+	"  F1 h ?             this page",
+	"  F2 x               trace the system calls of the process",
+	"  F3 / n             find, find the next",
+	"  F4 \\               show only rows with a text; Esc shows all",
+	"  F5 r               report of the job",
+	"  F6 s               sort; P M I A N: by CPU, memory, I/O, age, pid; R reverses",
+	"  F9 K               end the marked or selected processes, after a question",
+	"  F10 q              quit",
+	"  w                  why the job failed, or what it waits for",
+	"  z                  pause",
+	"  arrows k j PgUp PgDn Home End    move",
+	"  Enter + -          open or close a row",
+	"  Space U            mark a process, unmark all",
+	"  mouse              select, open, scroll; click the head of a column to sort",
+	"",
+	"Time travel: the same screen over what was recorded, while recording goes on.",
+	"  t                  to the past and back; proctor top --history 1h begins there",
+	"  Left Right         one sample back, ahead; [ ] ten",
+	"  p P                to the peak of memory, of CPU",
+	"  n N                to the next, previous anomaly or death",
+	"  g                  to a time: 14:03, 10m ago, yesterday 14:00",
+	"  Esc                back to now",
+};
+
+static void put_help(const struct top_state *s, struct grid *g, size_t y, size_t lines)
+{
+	for (size_t i = 0; i < lines && s->menu + i < ARRAY_LEN(help); i++)
+		grid_put(g, y + i, 1, g->width, INK_PLAIN, help[s->menu + i]);
+}
+
+static void put_page(const struct top_state *s, struct grid *g, size_t y, size_t lines)
+{
+	const char *at = s->page.at ? s->page.at : "";
+	size_t line = 0;
+
+	while (*at && line < s->menu + lines) {
+		const char *end = strchrnul(at, '\n');
+		char text[1024];
+
+		snprintf(text, sizeof text, "%.*s", (int)MIN(end - at, 1000), at);
+		if (line >= s->menu)
+			grid_text(g, y + line - s->menu, 1, g->width, INK_PLAIN, text);
+		line++;
+		at = *end ? end + 1 : end;
+	}
+}
+
+static void put_sorts(const struct top_state *s, struct grid *g, size_t y, size_t lines)
+{
+	for (size_t i = 0; i < TOP_SORT_COUNT && i < lines; i++) {
+		grid_fill(g, y + i, 0, 24, INK_PLAIN, " ");
+		grid_printf(g, y + i, 0, 24, i == s->menu ? INK_SELECTED : INK_PLAIN, " sort by %-12s ",
+		            top_sort_name((enum top_sort)i));
+	}
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static void put_rule(struct grid *g, size_t y, const char *title)
+{
+	size_t x = grid_put(g, y, 0, 2, INK_QUIET, g->unicode ? "──" : "--");
+
+	x = grid_printf(g, y, x, g->width, INK_LABEL, " %s ", title);
+	grid_fill(g, y, x, g->width - MIN(x, g->width), INK_QUIET, g->unicode ? "─" : "-");
+}
+
+/* The lines of each part, for any height. */
+struct parts {
+	size_t header, timeline, detail; /* with their rules */
+};
+
+static struct parts divide(size_t height)
+{
+	struct parts p = { .header = height >= 9 ? 3 : height >= 4 ? 1 : 0 };
+
+	if (height >= 16)
+		p.detail = height >= 44 ? 11 : height >= 32 ? 9 : height >= 22 ? 6 : 4;
+	if (height >= 20)
+		p.timeline = height >= 44 ? 10 : height >= 32 ? 7 : height >= 22 ? 4 : 3;
+	return p;
+}
+
+static void put_parts(const struct frame *f, struct top_state *s, bool cursor, struct grid *g,
+                      struct top_layout *ret)
+{
+	struct parts parts = divide(g->height);
+	size_t y = top_header_view(f, s, g, 0, parts.header);
+	size_t end = g->height > 2 ? g->height - 1 : g->height;
+	size_t tree = end - y - parts.timeline - parts.detail;
+
+	top_tree_view(f, s, cursor, g, y, tree, ret);
+	y += tree;
+	if (parts.timeline) {
+		put_rule(g, y, s->is_past ? "events up to then" : "events");
+		top_timeline_view(f, g, y + 1, parts.timeline - 1);
+		y += parts.timeline;
+	}
+	if (parts.detail) {
+		put_rule(g, y, "selected");
+		top_detail_view(f, s, g, y + 1, parts.detail - 1);
+	}
+}
+
+void top_view(const struct frame *f, struct top_state *s, bool cursor, struct grid *g,
+              struct top_layout *ret)
+{
+	*ret = (struct top_layout){ 0 };
+	if (!g->width || !g->height)
+		return;
+	ret->footer_y = g->height - 1;
+	if (s->mode == TOP_HELP || s->mode == TOP_READING) {
+		size_t y = 0;
+
+		grid_put(g, y++, 0, g->width, INK_TITLE,
+		         s->mode == TOP_HELP ? "proctor top: keys" : s->page_title);
+		if (s->mode == TOP_HELP)
+			put_help(s, g, y + 1, g->height > 3 ? g->height - 3 : 0);
+		else
+			put_page(s, g, y + 1, g->height > 3 ? g->height - 3 : 0);
+	} else {
+		put_parts(f, s, cursor, g, ret);
+	}
+	if (s->mode == TOP_SORTING)
+		put_sorts(s, g, ret->rows_y, g->height - MIN(ret->rows_y, g->height));
+	if (g->height > 2 && cursor)
+		put_footer(s, g, ret->footer_y);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "top/live_frame.h"
+
+#include <math.h>
+
+#include "check.h"
+#include "top/snapshot_text.h"
+
+static const char line[] =
+	"{\"jsonrpc\":\"2.0\",\"method\":\"daemon.top\",\"params\":{\"schema\":1,\"seq\":7,\"timestamp\":1794752587.5,"
+	"\"cpu_percent\":62.5,\"system_memory_total_mb\":1024.0,\"system_memory_available_mb\":null,"
+	"\"gpus\":[{\"index\":0,\"utilization_pct\":71,\"processes\":[]}],\"processes_complete\":true,\"processes\":["
+	"{\"pid\":12,\"ppid\":1,\"command\":\"a \\\"b\\\"\\u001b{[\",\"state\":\"R\",\"cpu_percent\":150.0,\"rss_mb\":2.0,"
+	"\"threads\":3,\"open_fds\":null,\"age_seconds\":1.5,\"job_id\":\"train\",\"sheet_num\":2,\"syscall_counts\":{},"
+	"\"syscall_time_pct\":{\"read\":9.0,\"futex\":41.2},\"uid\":5,\"read_bytes_per_s\":10.0},"
+	"{\"pid\":13,\"ppid\":12,\"command\":\"x\",\"state\":\"S\",\"cpu_percent\":null,\"job_id\":null}]}}";
+
+static const char jobs[] =
+	"{\"jobs\":[{\"job_id\":\"train\",\"status\":\"running\",\"started_at\":1794752500.0,\"total_sheets\":3,"
+	"\"last_completed_sheet\":1,\"current_sheet\":2,\"allowed_memory_mb\":512.0,\"sheets\":["
+	"{\"sheet_num\":2,\"label\":\"fit\",\"status\":\"running\",\"started_at\":1794752510.0}]}]}";
+
+static const char status[] = "{\"interval_seconds\":1.0,\"jobs\":[{\"job_id\":\"train\",\"cpu_percent\":160.0,\"used_mb\":3.0}],"
+			     "\"anomalies_active\":[{\"timestamp\":1794752580.0,\"anomaly_type\":\"memory_spike\",\"severity\":"
+			     "\"high\",\"pid\":12,\"job_id\":\"train\",\"description\":\"memory spike: a 12\"}]}";
+
+static const char events[] = "{\"events\":[{\"timestamp\":1794752586.0,\"pid\":12,\"event_type\":\"kill\",\"signal_num\":9,"
+			     "\"job_id\":\"train\",\"details\":\"sent by the kernel\"},{\"timestamp\":1794752585.0,\"pid\":12,"
+			     "\"event_type\":\"exit\",\"exit_code\":1,\"job_id\":\"train\"}]}";
+
+static json_t *load(const char *text)
+{
+	json_error_t error;
+	json_t *loaded = json_loads(text, 0, &error);
+
+	assert_non_null(loaded);
+	return loaded;
+}
+
+static void test_live_frame__has_what_the_server_answered_and_no_more(void **state)
+{
+	struct live_names names = { 0 };
+	struct live_answers from = { .names = &names };
+	struct frame f = { 0 };
+	struct buf head = { 0 };
+	struct scan snapshot;
+	json_t *loaded[4];
+
+	assert_true(snapshot_text_find(scan_str(line), &snapshot));
+	assert_true(snapshot_text_split(snapshot, &head, &from.processes));
+	from.snapshot = loaded[0] = load(head.at);
+	from.jobs = loaded[1] = load(jobs);
+	from.status = loaded[2] = load(status);
+	from.events = loaded[3] = load(events);
+	live_frame_fill(&from, FRAME_DAEMON, "", &f);
+	assert_true(f.head.cpu_ratio == 0.625 && isnan(f.head.mem_available) && f.head.gpus == 1);
+	assert_int_equal(f.procs.len, 2);
+	assert_string_equal(frame_str(&f, f.procs.at[0].command), "a \"b\"\x1b{[");
+	assert_string_equal(frame_str(&f, f.procs.at[0].call), "futex 41%");
+	assert_true(f.procs.at[0].cpu_ratio == 1.5 && isnan(f.procs.at[0].fds) && f.procs.at[0].io_bps == 10);
+	assert_true(f.procs.at[0].job == 0 && f.procs.at[0].sheet == 2 && f.procs.at[1].job == -1);
+	assert_true(isnan(f.procs.at[1].cpu_ratio) && isnan(f.procs.at[1].rss_bytes));
+	assert_true(f.jobs.at[0].cpu_ratio == 1.6 && f.jobs.at[0].is_used_known);
+	assert_int_equal(f.sheets.at[0].procs, 1);
+	assert_int_equal(f.anomalies.len, 1);
+	/* The job and its sheet began, the anomaly, the kill; the exit by itself is left out. */
+	assert_int_equal(f.events.len, 4);
+	assert_string_equal(frame_str(&f, f.events.at[3].what), "a 12: SIGKILL sent by the kernel");
+	for (size_t i = 0; i < ARRAY_LEN(loaded); i++)
+		json_decref(loaded[i]);
+	live_names_done(&names);
+	buf_done(&head);
+	frame_done(&f);
+}
+
+static void test_snapshot_text__survives_text_that_ends_anywhere(void **state)
+{
+	for (size_t n = 0; n < strlen(line); n++) {
+		char *copy = xstrndup(line, n);
+		struct scan snapshot, processes;
+		struct buf head = { 0 };
+		struct frame f = { 0 };
+
+		frame_reset(&f);
+		if (snapshot_text_find(scan_mem(copy, n), &snapshot) &&
+		    snapshot_text_split(snapshot, &head, &processes))
+			snapshot_text_fill(processes, &f);
+		snapshot_text_fill(scan_mem(copy, n), &f);
+		frame_done(&f);
+		buf_done(&head);
+		free(copy);
+	}
+}
+
+static void test_snapshot_text__knows_answers_from_notifications(void **state)
+{
+	struct scan ignored;
+
+	assert_false(snapshot_text_find(scan_str("{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}"), &ignored));
+	assert_false(snapshot_text_find(scan_str("{\"method\":\"bus.event\",\"params\":{}}"), &ignored));
+	assert_true(snapshot_text_find(scan_str("{\"method\": \"daemon.top\", \"params\": {}}"), &ignored));
+}
+
+RUN_TESTS(TEST(test_live_frame__has_what_the_server_answered_and_no_more),
+          TEST(test_snapshot_text__survives_text_that_ends_anywhere),
+          TEST(test_snapshot_text__knows_answers_from_notifications))
