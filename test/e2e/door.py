@@ -63,6 +63,12 @@ class Job:
 						env=env, **options)
 		assert self.heard() == "ready"
 
+	def __enter__(self):
+		return self
+
+	def __exit__(self, *_):
+		self.end()
+
 	def heard(self):
 		"""The next thing it was told."""
 		return self.process.stdout.readline().rstrip("\n")

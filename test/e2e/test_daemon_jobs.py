@@ -26,6 +26,12 @@ def wait_until_idle(worker):
 	wait_for(lambda: cpu_of(worker.pid) >= BUSY_S and state_of(worker.pid) == "S")
 
 
+def wait_until_stored(daemon, job_id, worker):
+	"""Until the row of the job has all that BUSY used: a daemon that was killed afterwards has lost nothing."""
+	used = cpu_of(worker.pid)
+	wait_for(lambda: (stored(daemon, job_id)[0]["cpu_seconds"] or 0) > used - 0.05)
+
+
 def jobs_of(daemon, **params):
 	return {job["job_id"]: job for job in daemon.result("job.list", **params)["jobs"]}
 
@@ -224,7 +230,7 @@ def test_a_daemon_that_comes_back_goes_on_with_the_jobs_that_run(daemon, childre
 	daemon.result("sheet.completed", job_id="goes-on", sheet_num=1)
 	daemon.result("sheet.started", job_id="goes-on", sheet_num=2, pid=worker.pid)
 	wait_until_idle(worker)
-	daemon.wait_ticks()
+	wait_until_stored(daemon, "goes-on", worker)
 	for signo in (signal.SIGKILL, signal.SIGTERM):
 		daemon.process.send_signal(signo)
 		daemon.process.wait()
@@ -251,7 +257,7 @@ def test_a_job_that_ended_while_the_daemon_was_down_is_shown_and_may_be_told_of(
 	daemon.result("job.start", job_id="unseen", pid=worker.pid)
 	daemon.result("sheet.started", job_id="unseen", sheet_num=1, pid=worker.pid)
 	wait_until_idle(worker)
-	daemon.wait_ticks()
+	wait_until_stored(daemon, "unseen", worker)
 	daemon.stop(signal.SIGKILL)
 	before = stored(daemon, "unseen")[0]
 	worker.kill()
@@ -544,11 +550,12 @@ def test_the_reference_client_works_unchanged(shared):
 	assert status["result"]["pid"] == shared.process.pid
 
 
-def test_params_of_null_are_no_params(shared):
-	"""Which is how the reference's client calls every method without any."""
+@pytest.mark.parametrize("nothing", ["null", "[]"])
+def test_params_of_null_are_no_params(shared, nothing):
+	"""Which is how the reference's client calls every method without any; an empty list has no names either."""
 	with shared.line() as line:
 		for method in ("daemon.health", "daemon.status", "daemon.top", "daemon.events", "job.list"):
-			line.send('{"jsonrpc":"2.0","method":"%s","params":null,"id":7}\n' % method)
+			line.send('{"jsonrpc":"2.0","method":"%s","params":%s,"id":7}\n' % (method, nothing))
 			answer = line.read()
 			assert answer["id"] == 7 and "result" in answer, answer
 
@@ -774,20 +781,20 @@ def test_the_curve_of_a_job_goes_on_after_a_restart(daemon, children, signo):
 	worker.stdin.write(b"\n")
 	worker.stdin.flush()
 	assert worker.stdout.readline() == b"\n"
-	daemon.wait_ticks(2)
+	samples = "SELECT (SELECT count(*) FROM job_samples WHERE snapshot_id) AS shown, (SELECT count(*) FROM job_sample) AS stored"
+	count = lambda: read_store(daemon.proctor.state_dir, samples)[0]
+	wait_for(lambda: count()["stored"] >= 2)
 	daemon.stop(signo)
 	daemon.start()
-	daemon.wait_ticks(2)
-	samples = "SELECT (SELECT count(*) FROM job_samples WHERE snapshot_id) AS shown, (SELECT count(*) FROM job_sample) AS stored"
-	row, = read_store(daemon.proctor.state_dir, samples)
-	assert row["shown"] == row["stored"] >= 4
+	row = wait_for(lambda: (row := count())["stored"] >= 4 and row)
+	assert row["shown"] == row["stored"]
 	before = resource.getrusage(resource.RUSAGE_CHILDREN)
 	worker.communicate(b"\n", timeout=60)
 	after = resource.getrusage(resource.RUSAGE_CHILDREN)
 	daemon.result("sheet.completed", job_id="curve", sheet_num=1)
 	daemon.result("job.end", job_id="curve", exit_code=0)
 	wait_for(lambda: stored(daemon, "curve")[0]["status"] == "completed")
-	row, = read_store(daemon.proctor.state_dir, samples)
+	row = count()
 	assert row["shown"] == row["stored"] >= 4
 	sheet, = read_store(daemon.proctor.state_dir, "SELECT processes, cpu_seconds FROM sheets")
 	used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -201,9 +201,10 @@ def test_a_job_has_gpus_in_its_record_and_no_helper(proctor, tier):
 	processes = run_job(proctor, "--tier", tier, "--", "sh", "-c", "sleep 2; true", env=nvml("gpus=2"))
 	assert len(processes) == 2
 	(row,) = ask(proctor, "SELECT gpu_utilization_pct, gpu_memory_used_mb, gpu_temperature FROM snapshots WHERE gpu_count = 2"
-			      " ORDER BY id DESC LIMIT 1")
+			      " AND gpu_utilization_pct NOT LIKE '%null%' ORDER BY id DESC LIMIT 1")
 	assert row == ["[50,51]", "[1000.0,1000.0]", "[61,61]"]
-	(row,) = ask(proctor, "SELECT name, power_w FROM gpu_metrics WHERE gpu_index = 1 ORDER BY snapshot_id DESC LIMIT 1")
+	(row,) = ask(proctor, "SELECT name, power_w FROM gpu_metrics WHERE gpu_index = 1 AND power_w IS NOT NULL"
+			      " ORDER BY snapshot_id DESC LIMIT 1")
 	assert row == ["Fake GPU 1", 123.45]
 
 

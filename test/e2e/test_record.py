@@ -95,7 +95,9 @@ def test_record_writes_one_json_line_per_snapshot(proctor, recording):
 
 
 def lines_of(proctor):
-	return [json.loads(line) for line in (proctor.state_dir / "monitor.jsonl").read_text(encoding="utf-8").splitlines()]
+	"""The last one may be half written."""
+	text = (proctor.state_dir / "monitor.jsonl").read_text(encoding="utf-8")
+	return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
 
 def test_a_jsonl_line_holds_the_largest_processes_and_counts_all(proctor, recording, children, tmp_path):

@@ -46,8 +46,7 @@ def differences(want, got, where="$"):
 
 
 def test_the_page_tells_what_a_door_answers(state_dir):
-	job = Job(state_dir)
-	with job.line() as line:
+	with Job(state_dir) as job, job.line() as line:
 		for sent, want in exchanges(DOC.read_text(encoding="utf-8").split(DAEMON)[0]):
 			line.send(sent.replace("PID", str(job.process.pid)) + "\n")
 			got = line.read()
@@ -55,7 +54,6 @@ def test_the_page_tells_what_a_door_answers(state_dir):
 				assert {"timestamp", "processes", "job_progress", "running_jobs"} <= set(got["result"])
 			else:
 				assert list(differences(json.loads(want), got)) == [], sent
-	job.end()
 
 
 def test_the_page_tells_what_the_daemon_answers(daemon, children):

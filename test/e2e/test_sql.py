@@ -35,7 +35,8 @@ def recorded(tmp_path_factory):
 
 
 def ask(run, *args, **options):
-	done = run("sql", *args, **options)
+	"""The answer, however long it takes: on a machine that stalls the default of 5 s may be too short for any query."""
+	done = run("sql", "--limit-seconds", "60", *args, **options)
 	assert (done.returncode, done.stderr) == (0, ""), done.stderr
 	return done.stdout
 

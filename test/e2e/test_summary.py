@@ -278,7 +278,8 @@ def test_its_values_are_those_of_the_samples(run, tmp_path):
 
 
 def test_a_plain_user_has_it_too(as_nobody):
-	assert as_nobody("run", "--out", "run", "--", "sh", "-c", "sleep 0.3").returncode == 0
+	for_three_ticks = "until [ $(wc -l <run/job_metrics.csv) -gt 3 ]; do sleep 0.1; done"
+	assert as_nobody("run", "--out", "run", "--", "sh", "-c", for_three_ticks).returncode == 0
 	rows = rows_of(as_nobody.place / "run")
 	assert len(rows) > 2 and max(row["processes"] for row in rows) == 2 and rows[-1]["cpu_seconds"] > 0
 

@@ -166,7 +166,11 @@ def test_a_running_process_is_counted_with_all_its_threads(children, proctor):
 
 def tracepoints_in_use():
 	"""Links of programs to the system calls of all processes, of whatever recorder."""
-	done = subprocess.run(["bpftool", "--json", "link", "list"], capture_output=True, text=True, check=True)
+	def list_links():
+		return subprocess.run(["bpftool", "--json", "link", "list"], capture_output=True, text=True, check=False)
+
+	# It fails when a link is removed while it lists them.
+	done = wait_for(lambda: [done for done in [list_links()] if done.returncode == 0])[0]
 	return [link for link in json.loads(done.stdout) if link.get("tp_name") in ("sys_enter", "sys_exit")]
 
 

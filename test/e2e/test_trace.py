@@ -98,7 +98,7 @@ def test_every_call_is_shown_until_the_process_has_ended(children, trace, gate):
 	status, out, messages = one.end()
 	assert (status, messages) == (0, "")
 	assert target.wait() == 3
-	assert out.count("getppid()") == 300
+	assert out.count("getppid(") == 300  # some lines are cut in two when the shell calls, too
 	assert re.search(rf"^{target.pid} +\d\d:\d\d:\d\d \+\+\+ exited with 3 \+\+\+$", out, re.M)
 	assert all(re.match(r"\d+ +\d\d:\d\d:\d\d ", line) for line in out.splitlines())
 

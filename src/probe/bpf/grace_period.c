@@ -11,7 +11,7 @@
 #include "base/thread.h"
 
 #define STACK_BYTES (64 << 10)
-/* On a busy machine it may take milliseconds, and mostly nothing was detached of late. */
+/* On a busy machine it may take milliseconds, and mostly nothing was detached recently. */
 #define PATIENCE_NS NS_PER_MS
 
 /* With rcu_normal set, as on real-time kernels, nothing is ever hurried: it would be a wait more. */
