@@ -35,6 +35,7 @@ void job_memory_add(struct job_memory *m, const struct proc_sample *p)
 		.shmem_bytes = p->shmem_bytes,
 		.has_pss = p->pss.anon_bytes || p->pss.shmem_bytes,
 		.pss_is_fresh = p->pss.is_fresh,
+		.pss_is_current = p->pss.is_current,
 		.knows_shared = p->pss.knows_shared_anon,
 		.read_anon_bytes = p->pss.whole_anon_bytes,
 		.pss_anon_bytes = p->pss.anon_bytes,
@@ -343,6 +344,7 @@ struct family {
 	uint64_t size; /* without those that have ended and are not reaped: they share nothing */
 	uint64_t own_bytes, most_shared_bytes; /* what is not shared; the largest shared part */
 	uint64_t added_bytes;                  /* by each, to what it inherited */
+	uint64_t pss_bytes, outdated;          /* sum of those that are current; how many are not */
 };
 
 struct families {
@@ -365,6 +367,17 @@ static void add_to_family(struct family *f, const struct job_memory_member *m)
 	f->own_bytes += m->anon_bytes - m->shared_bytes;
 	f->most_shared_bytes = MAX(f->most_shared_bytes, m->shared_bytes);
 	f->added_bytes += m->anon_bytes - m->inherited_bytes;
+	if (m->pss_is_current)
+		f->pss_bytes += m->pss_anon_bytes;
+	else
+		f->outdated += m->anon_bytes > 0;
+}
+
+static uint64_t sum_family(const struct family *f)
+{
+	if (f->size > 1 && !f->outdated)
+		return f->pss_bytes;
+	return MAX(f->own_bytes + f->most_shared_bytes, f->added_bytes);
 }
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -386,7 +399,7 @@ static uint64_t sum_families(struct job_memory *m)
 		add_to_family(f, member);
 	}
 	vec_each(&all.list, f)
-		sum += MAX(f->own_bytes + f->most_shared_bytes, f->added_bytes);
+		sum += sum_family(f);
 	vec_done(&all.list);
 	map_done(&all.index);
 	return sum;

@@ -13,7 +13,8 @@
  * still shares, and how much it has copied since the last time. Until the next time, what it allocates and
  * frees is its own, and page faults that did not make it grow are copies, but of no more than it, or
  * another one of its family, was last seen to have copied: a program that frees memory and allocates it
- * again has as many. Shared memory: job_shmem.h. */
+ * again has as many. Once all of a family have been read and none has changed since, the sum of their PSS
+ * takes the place of all this. Shared memory: job_shmem.h. */
 #pragma once
 
 #include "job/job_shmem.h"
@@ -34,7 +35,7 @@ struct job_memory_member {
 	uint64_t mapped_bytes; /* resident and not anonymous: files and shared memory */
 	struct job_memory_most most; /* since it runs its program */
 	uint64_t shmem_bytes;  /* shared memory, undivided */
-	bool has_pss, pss_is_fresh;
+	bool has_pss, pss_is_fresh, pss_is_current;
 	bool knows_shared; /* of what was read together: */
 	uint64_t read_anon_bytes, pss_anon_bytes, read_shared_bytes;
 	uint64_t pss_shmem_bytes;

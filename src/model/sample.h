@@ -26,6 +26,7 @@ struct proc_pss {
 	uint64_t shared_anon_bytes; /* of whole_anon_bytes, that others use, too */
 	bool knows_shared_anon;     /* not if it has changed pages of files or shared memory, too */
 	bool is_fresh;              /* read at this tick */
+	bool is_current;            /* none of those that it shares pages with has changed since */
 };
 
 struct proc_sample {

@@ -274,6 +274,67 @@ static void test_process_details__reads_a_process_again_that_has_forked(void **s
 	tree_remove(&t);
 }
 
+/* Three of one family, at the next tick. The last of them may have grown. */
+static void read_family(void *self, struct sample *s, int members, uint64_t last_rss)
+{
+	struct err err = { 0 };
+
+	fill_sample(s, 1000, members);
+	vec_each(&s->procs, p) {
+		p->exec_id = 7;
+		p->ppid = p->id.pid == 1000 ? 1 : 1000;
+		add_focus(s, p->id);
+	}
+	if (last_rss)
+		readings_set(&s->procs.at[members - 1].r, PROC_RSS, last_rss);
+	assert_int_equal(probe_detail.read(self, s, &err), 0);
+}
+
+static bool are_all(const struct sample *s, bool is_so(const struct proc_pss *))
+{
+	vec_each(&s->procs, p)
+		if (!is_so(&p->pss))
+			return false;
+	return true;
+}
+
+static bool is_fresh(const struct proc_pss *pss)
+{
+	return pss->is_fresh;
+}
+
+static bool is_current(const struct proc_pss *pss)
+{
+	return pss->is_current;
+}
+
+static void test_process_details__reads_a_whole_family_again_after_one_of_it_changed(void **state)
+{
+	struct tree t = tree_new();
+	struct sample s = { 0 };
+	void *self;
+
+	(void)state;
+	for (int pid = 1000; pid < 1003; pid++)
+		put_process(&t, pid);
+	fill_sample(&s, 1000, 0);
+	self = tree_probe(&probe_detail, &t.env, &s);
+	read_family(self, &s, 3, 0); /* new: they may be gone at the next tick */
+	read_family(self, &s, 3, 0);
+	assert_true(are_all(&s, is_fresh) && are_all(&s, is_current));
+	read_family(self, &s, 3, 0);
+	assert_true(!s.procs.at[0].pss.is_fresh && are_all(&s, is_current));
+	read_family(self, &s, 3, 80 * 4096); /* what it copied is no longer shared by the others */
+	assert_true(are_all(&s, is_fresh) && are_all(&s, is_current));
+	read_family(self, &s, 2, 0); /* the third has ended */
+	assert_true(are_all(&s, is_fresh) && are_all(&s, is_current));
+	read_family(self, &s, 2, 0);
+	assert_true(!s.procs.at[0].pss.is_fresh && are_all(&s, is_current));
+	probe_detail.close(self);
+	sample_done(&s);
+	tree_remove(&t);
+}
+
 /* What it ran before is gone, and what it runs now cannot be told yet. */
 static void test_process_details__of_an_old_program_are_not_those_of_one_in_mid_exec(void **state)
 {
@@ -521,10 +582,11 @@ RUN_TESTS(
 	TEST(test_process_details__reads_a_frozen_machine),
 	TEST(test_process_details__gives_all_their_turn_the_largest_first),
 	TEST(test_process_details__reads_processes_of_jobs_first),
-          TEST(test_process_details__reads_a_process_again_that_has_forked),
+	TEST(test_process_details__reads_a_process_again_that_has_forked),
+	TEST(test_process_details__reads_a_whole_family_again_after_one_of_it_changed),
 	TEST(test_process_details__does_not_mix_up_two_lives_of_a_pid),
 	TEST(test_process_details__of_an_old_program_are_not_those_of_one_in_mid_exec),
-          TEST(test_process_details__rests_when_it_is_not_wanted),
+	TEST(test_process_details__rests_when_it_is_not_wanted),
 	TEST(test_process_details__tells_the_limits_of_jobs_alone_when_no_more_is_wanted),
 	TEST(test_process_details__asks_for_a_limit_again_before_it_seems_reached),
 	TEST(test_process_details__notices_within_a_few_looks_that_a_limit_is_lower),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What costs too much to be read of every process at every tick: PSS, USS, peak memory and the
  * limit of open files. Processes of jobs come first, then those read longest ago, the largest of
- * them first, until the tick's budget is spent. One whose memory stands still is left alone. What
+ * them first, until the tick's budget is spent. One whose memory stands still is left alone, unless
+ * one that it shares pages with (by fork: its family) has changed since: then its share has, too. What
  * was read stays in the sample until the process's next turn. */
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "kernel/process_reader.h"
 #include "probe/probe.h"
@@ -56,6 +58,19 @@ struct entry {
 struct turn {
 	struct proc_sample *proc;
 	struct entry *entry;
+	bool is_review; /* it has not changed itself */
+};
+
+/* Processes of jobs that descend from one run of a program by fork alone. */
+struct family {
+	uint64_t exec_id;
+	size_t members, members_before; /* with memory: in this round, and in the one before */
+	uint32_t changed_round;         /* shares that were read before are outdated */
+};
+
+struct families {
+	VEC(struct family) list;
+	struct map index; /* by exec_id */
 };
 
 struct detail {
@@ -68,7 +83,8 @@ struct detail {
 	uint64_t mono_ns;  /* of the last tick */
 	struct process_slots known;  /* struct entry of each process */
 	VEC(struct entry *) entries; /* of out->procs, in their order; NULL: no room for more */
-	size_t refused, slow;        /* processes in the last sample */
+	struct families families;
+	size_t refused, slow; /* processes in the last sample */
 	bool has_rollup;
 	struct process_reader *reader; /* the host's */
 };
@@ -81,6 +97,8 @@ static void detail_close(void *self_)
 		return;
 	process_slots_done(&self->known);
 	vec_done(&self->entries);
+	vec_done(&self->families.list);
+	map_done(&self->families.index);
 	free(self);
 }
 
@@ -203,6 +221,8 @@ static void read_shmem(struct detail *self, const struct turn *t)
 
 static bool comes_before(const struct turn *a, const struct turn *b)
 {
+	if (a->is_review != b->is_review)
+		return b->is_review;
 	if (a->entry->read_round != b->entry->read_round)
 		return a->entry->read_round < b->entry->read_round;
 	return readings_or(&a->proc->r, PROC_RSS, 0) > readings_or(&b->proc->r, PROC_RSS, 0);
@@ -264,6 +284,95 @@ static bool has_remapped(const struct detail *self, const struct proc_sample *p,
 	       has_moved(e->mapped, mapped_bytes(p), readings_or(&p->r, PROC_RSS, 0));
 }
 
+/* ---- families -------------------------------------------------------------------------------- */
+
+static const struct family *find_family(const struct detail *self, const struct entry *e)
+{
+	uint64_t at;
+
+	return map_get(&self->families.index, e->exec_id, &at) ? &self->families.list.at[at] : NULL;
+}
+
+static struct family *family_of(struct families *all, uint64_t exec_id)
+{
+	struct family *added;
+	uint64_t at;
+
+	if (map_get(&all->index, exec_id, &at))
+		return &all->list.at[at];
+	added = vec_push(&all->list, PROCS_MAX);
+	if (!added)
+		return NULL;
+	*added = (struct family){ .exec_id = exec_id };
+	map_put(&all->index, exec_id, all->list.len - 1);
+	return added;
+}
+
+static void count_member(struct detail *self, const struct proc_sample *p, const struct entry *e)
+{
+	struct family *f = p->exec_id && has_memory(p) ? family_of(&self->families, p->exec_id)
+	                                               : NULL;
+
+	if (!f)
+		return;
+	f->members++;
+	if (!e->read_round || is_due(self, p, e))
+		f->changed_round = self->round;
+}
+
+static void drop_empty_families(struct families *all)
+{
+	size_t kept = 0;
+
+	map_reset(&all->index);
+	vec_each(&all->list, f) {
+		if (!f->members)
+			continue;
+		map_put(&all->index, f->exec_id, kept);
+		all->list.at[kept++] = *f;
+	}
+	all->list.len = kept;
+}
+
+static void follow_families(struct detail *self, struct sample *out)
+{
+	vec_each(&self->families.list, f) {
+		f->members_before = f->members;
+		f->members = 0;
+	}
+	vec_each(&out->focus, id) {
+		const struct proc_sample *p = sample_find_proc(out, id->pid);
+		const struct entry *e = entry_of(self, out, p);
+
+		if (e && proc_id_eq(p->id, *id))
+			count_member(self, p, e);
+	}
+	drop_empty_families(&self->families);
+	vec_each(&self->families.list, f)
+		if (f->members != f->members_before)
+			f->changed_round = self->round;
+}
+
+/* What was read is its share of today's family. */
+static bool is_current(const struct detail *self, const struct entry *e)
+{
+	const struct family *f = find_family(self, e);
+
+	return f && e->pss_round && e->pss_round == e->read_round &&
+	       e->read_round >= f->changed_round;
+}
+
+static bool is_due_in_family(const struct detail *self, const struct proc_sample *p,
+                             const struct entry *e)
+{
+	const struct family *f = find_family(self, e);
+
+	return is_due(self, p, e) || (f && f->members > 1 && has_memory(p) && e->read_round &&
+	                              e->read_round < f->changed_round);
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
 static size_t choose_focus(struct detail *self, struct sample *out,
                            bool is_chosen(const struct detail *, const struct proc_sample *,
                                           const struct entry *),
@@ -278,7 +387,7 @@ static size_t choose_focus(struct detail *self, struct sample *out,
 		if (!e || !proc_id_eq(p->id, *id) || !is_chosen(self, p, e))
 			continue;
 		e->chosen_round = self->round;
-		offer(turns, &len, TURNS_PER_TICK, (struct turn){ p, e });
+		offer(turns, &len, TURNS_PER_TICK, (struct turn){ p, e, !is_due(self, p, e) });
 	}
 	return len;
 }
@@ -292,7 +401,7 @@ static size_t choose_others(struct detail *self, struct sample *out,
 		struct entry *e = self->entries.at[i];
 
 		if (e && e->chosen_round != self->round && is_due(self, &out->procs.at[i], e))
-			offer(turns, &len, cap, (struct turn){ &out->procs.at[i], e });
+			offer(turns, &len, cap, (struct turn){ &out->procs.at[i], e, false });
 	}
 	return len;
 }
@@ -429,6 +538,7 @@ static void fill(struct detail *self, struct sample *out)
 			out->procs.at[i].pss = e->pss;
 			out->procs.at[i].pss.is_fresh = self->is_round &&
 			                                e->pss_round == self->round;
+			out->procs.at[i].pss.is_current = is_current(self, e);
 		}
 		for (size_t k = 0; k < ARRAY_LEN(details) && e->present; k++)
 			if (e->present >> details[k] & 1 && !readings_has(r, details[k]))
@@ -471,7 +581,7 @@ static void read_sharers(struct detail *self, struct sample *out)
 
 		if (e && has_memory(p) && e->read_round != self->round &&
 		    (e->shmem_bytes || e->pss.shmem_bytes || !e->read_round))
-			pay_turn(self, &(struct turn){ p, e });
+			pay_turn(self, &(struct turn){ p, e, false });
 	}
 }
 
@@ -481,10 +591,11 @@ static void take_all_turns(struct detail *self, struct sample *out)
 	size_t len;
 
 	self->round++;
+	follow_families(self, out);
 	len = choose_focus(self, out, has_remapped, turns);
 	for (size_t i = 0; i < len && (i < SMALL_TURNS || self->credit_ns > 0); i++)
 		read_shmem(self, &turns[i]);
-	len = choose_focus(self, out, is_due, turns);
+	len = choose_focus(self, out, is_due_in_family, turns);
 	take_turns(self, turns, len);
 	read_sharers(self, out);
 	len = TURNS_PER_TICK - len;
