@@ -178,6 +178,8 @@ int job_input_begin_sheet(struct engine *e, const struct job_input_sheet *begun,
 	*ret_num = sheet->num;
 	if (begun->pid)
 		enter_sheet(e, row, sheet, &former);
+	else if (!row->job.has_recorder)
+		jobs_gather_in_sheet(jobs, row->watched, sheet->num);
 	return 0;
 }
 

@@ -167,6 +167,16 @@ static void name_of(const struct jobs *jobs, struct proc_id id, const struct sam
 		process_peek_comm(jobs->root_fd, id.pid, ret);
 }
 
+static void begin_in_sheet(struct jobs *jobs, struct watched_job *w, struct proc_id id)
+{
+	struct job_ref ref = job_roster_find(&jobs->roster, id);
+	struct proc_readings now;
+
+	if (ref.is_joined && !w->row->job.is_foreign &&
+	    process_lookup_usage(jobs->reader, id, &now))
+		sheet_accounts_join(&w->sheet_accounts, ref.sheet, id, &now, clock_boot_ns());
+}
+
 /* What it did before it joined the job, or the sheet, does not count. */
 static void begin_process(struct jobs *jobs, struct watched_job *w, struct proc_id id,
                           const struct sample *last)
@@ -266,6 +276,38 @@ void jobs_move_to_sheet(struct jobs *jobs, struct proc_id opener, struct job_ref
 		else
 			job_roster_assign(&jobs->roster, *id, to);
 	}
+}
+
+/* Of no sheet, or of one that was like this one, and is over. */
+static bool is_free_for_sheet(const struct job_row *row, struct job_ref now)
+{
+	const struct sheet *sheet = now.sheet ? job_row_sheet(row, now.sheet) : NULL;
+
+	return now.job == row->job.handle &&
+	       (!sheet || (!sheet->pid && sheet->status != JOB_RUNNING));
+}
+
+void jobs_gather_in_sheet(struct jobs *jobs, struct watched_job *w, uint32_t num)
+{
+	const struct job_ref to = { w->row->job.handle, num };
+	VEC(struct proc_id) free_ones = { 0 };
+	struct map_slot slot;
+
+	for (size_t it = 0; map_next(&jobs->members.living, &it, &slot);) {
+		const struct proc_id id = { (pid_t)slot.key, slot.value };
+		struct proc_id *added = is_free_for_sheet(w->row,
+		                                          job_roster_find(&jobs->roster, id))
+		                                ? vec_push(&free_ones, USAGES_MAX)
+		                                : NULL;
+
+		if (added)
+			*added = id;
+	}
+	vec_each(&free_ones, id) {
+		members_add(&jobs->members, &jobs->roster, *id, to);
+		begin_in_sheet(jobs, w, *id);
+	}
+	vec_done(&free_ones);
 }
 
 void jobs_add_tree(struct jobs *jobs, job_handle job, struct proc_id root,

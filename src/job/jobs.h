@@ -79,6 +79,8 @@ void jobs_bury(struct jobs *jobs, const struct proc_ids *ended);
  * move to the sheet. */
 void jobs_move_to_sheet(struct jobs *jobs, struct proc_id opener, struct job_ref from,
                         struct job_ref to, uint64_t since_boot_ns, const struct sample *last);
+/* A sheet that no process opens is that of all members that are in none. */
+void jobs_gather_in_sheet(struct jobs *jobs, struct watched_job *w, uint32_t num);
 /* A process that an orchestrator has started for the job joins it, with its descendants that are in none;
  * it is a member already. */
 void jobs_join(struct jobs *jobs, struct job_ref to, struct proc_id id, const struct sample *last);
