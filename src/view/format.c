@@ -99,6 +99,7 @@ struct fmt format_duration(uint64_t ns)
 {
 	struct fmt f;
 
+	ns = ns / NS_PER_US * NS_PER_US; /* as it is stored, so that both are rounded alike */
 	if (ns == 0 || ns >= 10 * NS_PER_S - NS_PER_S / 20)
 		return two_units(ns / NS_PER_S + (ns % NS_PER_S >= NS_PER_S / 2), " ");
 	if (ns < 100 * NS_PER_MS - NS_PER_MS / 20)

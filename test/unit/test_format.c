@@ -57,6 +57,8 @@ static void test_format_duration__tells_the_two_largest_units(void **state)
 	} rows[] = {
 		{ 0, "0s", "0s" },
 		{ 1200 * NS_PER_US, "1.2ms", "0s" },
+		{ 36550 * NS_PER_US, "36.5ms", "0s" },
+		{ 36550 * NS_PER_US + 900, "36.5ms", "0s" }, /* stored as the one before */
 		{ 400 * NS_PER_MS, "400ms", "0s" },
 		{ 9949 * NS_PER_MS, "9.9s", "9s" },
 		{ 9950 * NS_PER_MS, "10s", "9s" },
