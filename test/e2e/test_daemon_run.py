@@ -202,8 +202,11 @@ def announce_late(daemon, children, before, uid=None):
 		assert "result" in line.call("job.start", job_id="late", pid=command.pid, has_recorder=True, started_at=began)
 		command.communicate(b"go\n", timeout=60)
 		assert "result" in line.call("job.end", job_id="late", exit_code=0)
-	return wait_for(lambda: sql(daemon, "SELECT processes, processes_quality, exited_processes, cpu_seconds, cpu_seconds_quality FROM jobs"
-				    " WHERE status = 'completed'"))[0]
+	query = "SELECT processes, processes_quality, exited_processes, cpu_seconds, cpu_seconds_quality FROM jobs WHERE status = 'completed'"
+	wait_for(lambda: sql(daemon, query))
+	# On a busy machine the end of its last process may be read after the end of the job was stored.
+	wait_for(lambda: sql(daemon, query)[0]["exited_processes"] == sql(daemon, query)[0]["processes"])
+	return sql(daemon, query)[0]
 
 
 @pytest.mark.parametrize("uid", [None, NOBODY])
