@@ -23,7 +23,7 @@ LIBRARIES = {
 	"ncurses": "ncurses",
 	"microhttpd.h": "microhttpd",
 }
-SQL_ROOMS = ("sqlite", "store", "history")
+SQL_ROOMS = ("sqlite", "schema", "store", "history")
 # Who may build paths below /proc and /sys. A message that names one has words around it.
 KERNEL_ROOMS = ("kernel", "probe")
 KERNEL_PATH = re.compile(r"/?(proc|sys)/\S*$")

@@ -16,7 +16,7 @@
 #include "cli/verb_report.h"
 #include "probe/bpf/bpf_call.h"
 #include "serve/type_history_loader.h"
-#include "sqlite/schema_format.h"
+#include "sqlite/schema_version.h"
 #include "store/side_store.h"
 #include "view/job_view.h"
 #include "view/verdict_view.h"

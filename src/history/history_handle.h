@@ -2,7 +2,7 @@
 /* history_handle.h - what a reader holds. For the files of history/ only. */
 #pragma once
 
-#include "sqlite/keyframe_image.h"
+#include "schema/keyframe_image.h"
 #include "sqlite/db_lock.h"
 #include "history/history.h"
 

@@ -6,8 +6,8 @@
 #include "history/history_handle.h"
 #include "history/job_query.h"
 #include "sqlite/record_column.h"
-#include "sqlite/schema_format.h"
-#include "sqlite/sheet_column.h"
+#include "schema/schema_format.h"
+#include "schema/sheet_column.h"
 
 #define RECORD struct sheet_record
 static const struct field sheet_rows[] = {

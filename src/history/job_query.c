@@ -9,7 +9,7 @@
 #include "base/scan.h"
 #include "base/user_names.h"
 #include "sqlite/db_file.h"
-#include "sqlite/job_column.h"
+#include "schema/job_column.h"
 #include "history/history_handle.h"
 
 #define NAMES_SHOWN 3 /* of the jobs that a name could mean */

@@ -8,7 +8,7 @@
 
 #include "history/history_handle.h"
 #include "sqlite/record_column.h"
-#include "sqlite/schema_format.h"
+#include "schema/schema_format.h"
 
 /* The place of a snapshot in its keyframe. */
 struct snapshot_row {

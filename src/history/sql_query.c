@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "sqlite/db_file.h"
-#include "sqlite/schema_format.h"
+#include "schema/schema_format.h"
 
 #define COLUMNS_MAX 2000 /* SQLite's own ceiling */
 

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "history/history_handle.h"
-#include "sqlite/schema_format.h"
+#include "schema/schema_format.h"
 
 #define DAY_S 86400.0
 #define SPAN_MIN_S 3600.0 /* a shorter span is no sample of a whole day */

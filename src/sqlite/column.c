@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sqlite/schema_format.h"
 
 /* The end of a key with this unit, the end of its column, the factor between the value and the stored
  * integer, and SQL that converts the latter to the shown unit. */
@@ -155,6 +154,3 @@ double column_ratio_inside(int64_t stored)
 {
 	return stored < 0 ? NAN : (double)stored / 1000;
 }
-
-const char *const schema_pressure_names[] = { "none", "low", "medium", "high", "critical" };
-static_assert(ARRAY_LEN(schema_pressure_names) == SCHEMA_PRESSURES, "one name a level");

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sqlite/schema_format.h"
+#include "sqlite/schema_version.h"
 
 #define HEADER_LEN 100
 #define HEADER_COOKIE 40 /* 0: no table was ever made */

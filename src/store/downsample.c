@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sqlite/keyframe_image.h"
+#include "schema/keyframe_image.h"
 #include "store/process_table.h"
 #include "store/sample_table.h"
 #include "store/store_handle.h"

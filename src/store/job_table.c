@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "sqlite/job_column.h"
+#include "schema/job_column.h"
 #include "store/schema.h"
 #include "store/store_handle.h"
 

@@ -7,7 +7,7 @@
 
 #include "sqlite/column.h"
 #include "sqlite/db.h"
-#include "sqlite/schema_format.h"
+#include "schema/schema_format.h"
 
 /* Creates the schema in an empty database or brings an older one up to date, all or nothing. One
  * with the stamp of this program's schema that was not changed since is left as it is;

@@ -2,7 +2,7 @@
 /* Sheets, and what they used: their own part as it was reported, and the whole with the sums over the
  * processes born in them, which outlives the rows of those: of a sheet when it ends, and of all sheets
  * when the job ends. */
-#include "sqlite/sheet_column.h"
+#include "schema/sheet_column.h"
 #include "store/schema.h"
 #include "store/store_handle.h"
 

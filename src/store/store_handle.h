@@ -8,7 +8,7 @@
 #include "model/snapshot_scope.h"
 #include "sqlite/db.h"
 #include "sqlite/db_lock.h"
-#include "sqlite/schema_format.h"
+#include "schema/schema_format.h"
 #include "store/job_table.h"
 #include "store/live_processes.h"
 #include "store/snapshot_table.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sqlite/sheet_column.h"
+#include "schema/sheet_column.h"
 
 #include <math.h>
 

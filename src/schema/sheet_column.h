@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "model/job.h"
 #include "sqlite/db.h"
-#include "sqlite/schema_format.h"
+#include "schema/schema_format.h"
 
 /* For each figure a column of this name and one more with "_q", its quality; with "own_" before, its
  * own part. */

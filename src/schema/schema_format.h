@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* schema_format.h - the numbers that writers and readers of the database agree on: its version, how
+/* schema_format.h - the numbers that writers and readers of the database agree on: how
  * ids nest, codes, and the sums over process rows. store/schema.h makes the tables. */
 #pragma once
 
 #include "model/own_program.h"
 #include "model/metric.h"
 #include "sqlite/column.h"
-
-#define SCHEMA_APPLICATION_ID 0x70726374 /* "prct" */
-#define SCHEMA_VERSION 9
+#include "sqlite/schema_version.h"
 
 /* The ids nest: a keyframe's id is a multiple of 2^20; a process's row in it is at keyframe +
  * slot, the slot being the low 20 bits of process.id; its change at the n-th snapshot of the

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "sqlite/keyframe_image.h"
+#include "schema/keyframe_image.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "sqlite/schema_format.h"
+#include "schema/schema_format.h"
 
 #define ROWS_MAX ((size_t)1 << 22)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sqlite/job_column.h"
+#include "schema/job_column.h"
 
 #include <stdio.h>
 #include <string.h>
