@@ -6,6 +6,7 @@
 #include "cli/anomaly_hook.h"
 #include "cli/run_options.h"
 #include "engine/engine.h"
+#include "engine/latest_snapshot.h"
 #include "runfolder/runfolder.h"
 #include "serve/serve.h"
 #include "view/run_view.h"

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "cli/door_follower.h"
 #include "cli/machine_engine.h"
+#include "engine/latest_snapshot.h"
 #include "engine/registry.h"
 #include "serve/serve.h"
 #include "top/top_host.h"

@@ -16,6 +16,7 @@
 #include "daemon/privileges.h"
 #include "daemon/restore_jobs.h"
 #include "daemon/supervisor.h"
+#include "engine/latest_snapshot.h"
 #include "engine/registry.h"
 #include "history/job_query.h"
 #include "kernel/kernel_file.h"

@@ -53,17 +53,3 @@ void pipeline_report_outcome(const struct pipeline *p, const struct snapshot *sn
 		if (sink->outcome)
 			sink->outcome(sink->self, snap, is_stored);
 }
-
-void latest_snapshot_take(void *self, const struct snapshot *snap)
-{
-	struct latest_snapshot *latest = self;
-
-	snapshot_unref(latest->snap);
-	latest->snap = snapshot_ref(snap);
-}
-
-void latest_snapshot_done(struct latest_snapshot *latest)
-{
-	snapshot_unref(latest->snap);
-	latest->snap = NULL;
-}

@@ -55,10 +55,3 @@ bool pipeline_has_room(const struct pipeline *p);
 bool pipeline_sync(const struct pipeline *p, uint64_t patience_ns);
 bool pipeline_wants_outcomes(const struct pipeline *p);
 void pipeline_report_outcome(const struct pipeline *p, const struct snapshot *snap, bool is_stored);
-
-/* A sink that keeps the snapshot of the latest tick. A zeroed one is empty. */
-struct latest_snapshot {
-	const struct snapshot *snap; /* NULL: there was none yet */
-};
-void latest_snapshot_take(void *self, const struct snapshot *snap); /* a sink's */
-void latest_snapshot_done(struct latest_snapshot *latest);

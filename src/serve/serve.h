@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/loop.h"
 #include "engine/job_input.h"
+#include "engine/latest_snapshot.h"
 #include "history/history.h"
 #include "model/pattern.h"
 #include "model/type_history.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine on a real loop and the live /proc, with sinks that write down what they are given. */
 #include "engine/engine.h"
+#include "engine/latest_snapshot.h"
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "engine/latest_snapshot.h"
 #include "engine/pipeline.h"
 
 #include "check.h"
