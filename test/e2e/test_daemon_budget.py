@@ -17,6 +17,7 @@ def ask_all_the_time(daemon, until, uid):
 	with daemon.line(uid) as line:
 		while time.monotonic() < until:
 			assert "result" in line.call("context.get")
+			time.sleep(0.001)  # often enough
 
 
 def fork_all_the_time(until):
@@ -26,7 +27,7 @@ def fork_all_the_time(until):
 			if pid == 0:
 				os._exit(0)
 			os.waitpid(pid, 0)
-		time.sleep(0.02)  # some 700 forks a second
+		time.sleep(0.05)  # some 300 forks a second
 
 
 @pytest.mark.needs_root
@@ -46,6 +47,6 @@ def test_nobody_can_make_it_step_back_by_asking_and_forking(cold):
 	asker.join()
 	os.waitpid(forker, 0)
 	status = daemon.result("daemon.status")
-	assert (status["cpu_seconds"] - began_s) / BUSY_S > 0.02  # far above the budget of 1 %, …
+	assert (status["cpu_seconds"] - began_s) / BUSY_S > 0.02, status["cpu_seconds"] - began_s  # far above the budget of 1 %, …
 	assert status["interval_seconds"] == INTERVAL_S
 	assert "budget" not in daemon.said(), daemon.said()  # … but looking was not what took it
