@@ -8,6 +8,7 @@
 
 #define FEW_FAULTS 50 /* a share of the whole */
 #define NEAR 64       /* … that two readings of the same memory differ by at most */
+#define MARK_NOISE_BYTES ((uint64_t)1 << 20) /* of pages that each CPU counts for itself */
 
 static uint64_t page_bytes(void)
 {
@@ -33,6 +34,8 @@ void job_memory_add(struct job_memory *m, const struct proc_sample *p)
 		.faults = readings_or(&p->r, PROC_MINOR_FAULTS, 0),
 		.mapped_bytes = rss_bytes - MIN(rss_bytes, p->anon_bytes),
 		.shmem_bytes = p->shmem_bytes,
+		.mark_bytes = readings_or(&p->r, PROC_PEAK_RSS, 0),
+		.ticks = 1,
 		.has_pss = p->pss.anon_bytes || p->pss.shmem_bytes,
 		.pss_is_fresh = p->pss.is_fresh,
 		.pss_is_current = p->pss.is_current,
@@ -47,6 +50,11 @@ void job_memory_add(struct job_memory *m, const struct proc_sample *p)
 static uint64_t rss_of(const struct job_memory_member *m)
 {
 	return m->anon_bytes + m->mapped_bytes;
+}
+
+static uint64_t used_of(const struct job_memory_member *m)
+{
+	return m->anon_bytes + m->shmem_bytes;
 }
 
 void job_memory_done(struct job_memory *m)
@@ -85,6 +93,9 @@ static void carry_on(struct job_memory_member *m, const struct job_memory_member
 
 	if (!m->has_pss)
 		m->shmem_bytes = MAX(m->shmem_bytes, MIN(last->shmem_bytes, m->mapped_bytes));
+	m->ticks = last->ticks + 1;
+	m->mark_then_bytes = last->mark_bytes;
+	m->used_then_bytes = used_of(last);
 	m->read_shmem_bytes = last->read_shmem_bytes;
 	m->share_bytes = last->share_bytes;
 	m->origin = last->origin;
@@ -414,31 +425,70 @@ static void keep_most(struct job_memory_most *most, const struct job_memory_memb
 	if (rss < most->rss_bytes || (rss == most->rss_bytes && sum <= most->sum_bytes))
 		return;
 	*most = (struct job_memory_most){ .rss_bytes = rss,
-		                          .used_bytes = m->anon_bytes + m->shmem_bytes,
+		                          .used_bytes = used_of(m),
 		                          .sum_bytes = sum };
 }
 
-static uint64_t at_mark(const struct job_memory_most *most, uint64_t mark_bytes)
+/* Of the kinds that it has. */
+static uint64_t used_at_mark(uint64_t used_bytes, uint64_t rss_bytes, uint64_t mark_bytes)
 {
-	double more = (double)(mark_bytes - MIN(most->rss_bytes, mark_bytes));
+	double more = (double)(mark_bytes - MIN(rss_bytes, mark_bytes));
 
-	if (!most->rss_bytes)
+	return used_bytes +
+	       (uint64_t)(more * (double)used_bytes / (double)MAX(rss_bytes, (uint64_t)1));
+}
+
+/* A mark that a tick has shown rose before it: what the others have now is not what they had then. */
+static uint64_t at_mark(const struct job_memory_most *most, uint64_t known_bytes,
+                        uint64_t mark_bytes)
+{
+	if (!most->rss_bytes || mark_bytes <= MAX(known_bytes, most->rss_bytes) + MARK_NOISE_BYTES)
 		return 0;
-	return most->sum_bytes +
-	       (uint64_t)(more * (double)most->used_bytes / (double)most->rss_bytes);
+	return most->sum_bytes + used_at_mark(most->used_bytes, most->rss_bytes, mark_bytes) -
+	       most->used_bytes;
 }
 
 uint64_t job_memory_at_mark(const struct job_memory *m, struct proc_id id, uint64_t mark_bytes)
 {
 	vec_each(&m->last.members, member)
 		if (proc_id_eq(member->id, id))
-			return at_mark(&member->most, mark_bytes);
+			return at_mark(&member->most, member->mark_bytes, mark_bytes);
 	return 0;
 }
 
 uint64_t job_memory_at_largest_mark(const struct job_memory *m, uint64_t mark_bytes)
 {
-	return at_mark(&m->most, mark_bytes);
+	return at_mark(&m->most, m->mark_bytes, mark_bytes);
+}
+
+/* Whether it had more between the two ticks than at either. When its mark rose is known if it was read at both, or if
+ * it was born since the one before the first. */
+static bool has_risen(const struct job_memory_member *m)
+{
+	return m->mark_bytes > rss_of(m) + MARK_NOISE_BYTES &&
+	       m->mark_bytes > m->mark_then_bytes + MARK_NOISE_BYTES && rss_of(m) &&
+	       (m->mark_then_bytes || m->ticks <= 2);
+}
+
+static uint64_t most_between(const struct job_memory *m, uint64_t sum_bytes)
+{
+	uint64_t most = 0;
+
+	vec_each(&m->now.members, member) {
+		uint64_t used = used_of(member), then = member->used_then_bytes;
+		uint64_t others = MIN(sum_bytes - MIN(used, sum_bytes),
+		                      m->sum_bytes - MIN(then, m->sum_bytes));
+
+		if (has_risen(member))
+			most = MAX(most,
+			           others + used_at_mark(used, rss_of(member), member->mark_bytes));
+	}
+	return most;
+}
+
+uint64_t job_memory_between(const struct job_memory *m)
+{
+	return m->between_bytes;
 }
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -450,9 +500,12 @@ uint64_t job_memory_sum(struct job_memory *m, uint64_t machine_shmem_bytes)
 
 	if (m->now.members.len)
 		sum = sum_families(m) + job_shmem_sum(&m->shmem, &m->now, machine_shmem_bytes);
+	m->between_bytes = most_between(m, sum);
+	m->sum_bytes = sum;
 	vec_each(&m->now.members, member) {
 		keep_most(&member->most, member, sum);
 		keep_most(&m->most, member, sum);
+		m->mark_bytes = MAX(m->mark_bytes, member->mark_bytes);
 	}
 	m->last = m->now;
 	m->now = free_again;

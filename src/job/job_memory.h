@@ -34,6 +34,10 @@ struct job_memory_member {
 	uint64_t anon_bytes, faults;
 	uint64_t mapped_bytes; /* resident and not anonymous: files and shared memory */
 	struct job_memory_most most; /* since it runs its program */
+	uint64_t mark_bytes; /* the kernel's, of its resident memory, as it was read last; 0: not known */
+	uint32_t ticks;      /* that saw it */
+	/* At the tick before. */
+	uint64_t mark_then_bytes, used_then_bytes;
 	uint64_t shmem_bytes;  /* shared memory, undivided */
 	bool has_pss, pss_is_fresh, pss_is_current;
 	bool knows_shared; /* of what was read together: */
@@ -62,14 +66,20 @@ struct job_memory {
 	struct job_memory_list last, now;
 	struct job_shmem shmem;
 	struct job_memory_most most; /* of all processes */
+	uint64_t mark_bytes;         /* the largest that a tick showed */
+	uint64_t sum_bytes, between_bytes;
 };
 
 /* Each process of the job at one tick, then their sum. The shared memory of the whole machine bounds that of the
  * job (UINT64_MAX: not known). */
 void job_memory_add(struct job_memory *m, const struct proc_sample *p);
 uint64_t job_memory_sum(struct job_memory *m, uint64_t machine_shmem_bytes);
+/* What they used between the last two ticks, by a mark that rose meanwhile above what either of them saw: beside it no
+ * more is counted of the others than at both. 0: no more than at the ticks. */
+uint64_t job_memory_between(const struct job_memory *m);
 /* What they used when the resident memory of one of them, or, if it is not known which, of the largest, was at
- * its mark: what it had beyond the most that a tick saw is taken to be of the same kinds. 0: not known. */
+ * its mark: what it had beyond the most that a tick saw is taken to be of the same kinds. 0: not known, or a tick has
+ * shown the mark already. */
 uint64_t job_memory_at_mark(const struct job_memory *m, struct proc_id id, uint64_t mark_bytes);
 uint64_t job_memory_at_largest_mark(const struct job_memory *m, uint64_t mark_bytes);
 void job_memory_done(struct job_memory *m);

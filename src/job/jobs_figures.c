@@ -327,6 +327,7 @@ static void end_tick(const struct jobs *jobs, struct watched_job *w, const struc
 	accounting_end_tick(&w->accounting);
 	job_usage_take_memory(&w->usage, w->group, memory_of_processes(jobs, w, snap));
 	accounting_take_used(&w->accounting, w->usage.used, snap->boot_ns);
+	take_used_at_mark(jobs, w, job_memory_between(&w->memory), snap->boot_ns);
 }
 
 static void show_sum(struct watched_job *w, const struct snapshot *snap, struct job_sum *sum)

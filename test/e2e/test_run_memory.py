@@ -317,6 +317,25 @@ def test_memory_that_a_watched_process_fills_just_before_its_end_is_counted(proc
 	assert is_close(job["peak_used_mb"], 183), (job["peak_used_mb"], err)
 
 
+# Freed again before the next tick, as a rule, and before others begin.
+EARLY = """
+import subprocess
+time.sleep(2); a = touch(bytearray(200 * MIB)); del a; time.sleep(2.5)
+children = [subprocess.Popen([sys.executable, "-c", "import time; b = bytearray(b'x') * (50 << 20); time.sleep(2)"]) for _ in range(4)]
+for child in children:
+	child.wait()"""
+
+
+@pytest.mark.needs_root
+def test_memory_that_was_freed_before_others_began_is_not_added_to_theirs(as_nobody, group):
+	enter = 'echo $$ > %s/cgroup.procs && exec "$@"' % group
+	with Watch(group) as watch:
+		done = as_nobody("run", "--interval", "1", "--", "sh", "-c", enter, "sh", sys.executable, "-c", HOLD + EARLY)
+	assert done.returncode == 0, done.stderr
+	job = as_nobody.sql("SELECT * FROM jobs")[0]
+	assert is_close(job["peak_used_mb"], watch.most), (job["peak_used_mb"], watch.most)
+
+
 STRANGER = """
 import signal
 fd = os.memfd_create("data"); os.truncate(fd, 160 * MIB); a = touch(mmap.mmap(fd, 160 * MIB))

@@ -16,6 +16,7 @@ struct process {
 	uint64_t pss_shmem_mib, mapped_mib;
 	uint64_t shmem_mib;     /* undivided */
 	bool is_kept;           /* PSS was read at an earlier tick */
+	uint64_t mark_mib;      /* of resident memory; 0: not read */
 	bool is_current;        /* … and none of its family has changed since */
 	uint64_t read_anon_mib; /* when PSS was read; 0: as much as before */
 	uint64_t shared_mib;    /* of that; 0: not known */
@@ -39,6 +40,8 @@ static void add(struct job_memory *m, struct process p)
 	};
 
 	readings_set(&s.r, PROC_RSS, (p.anon_mib + p.mapped_mib) * MIB);
+	if (p.mark_mib)
+		readings_set(&s.r, PROC_PEAK_RSS, p.mark_mib * MIB);
 	readings_set(&s.r, PROC_MINOR_FAULTS, p.faults_mib * PAGES_PER_MIB);
 	job_memory_add(m, &s);
 }
@@ -476,7 +479,7 @@ static void test_job_memory__at_a_mark_counts_what_grew_after_the_last_tick(void
 	assert_int_equal(sum_mib(&m), 25);
 	/* A quarter of what it had were files. */
 	assert_int_equal(job_memory_at_mark(&m, id, 100 * MIB) / MIB, 70 + 15);
-	assert_int_equal(job_memory_at_mark(&m, id, 50 * MIB) / MIB, 70);
+	assert_int_equal(job_memory_at_mark(&m, id, 50 * MIB), 0); /* no more than a tick saw */
 	assert_int_equal(job_memory_at_largest_mark(&m, 100 * MIB) / MIB, 70 + 15);
 	assert_int_equal(job_memory_at_mark(&m, other, 25 * MIB) / MIB, 25 + 10);
 	/* It is a zombie by now: the program that it ran is no longer known. */
@@ -484,6 +487,43 @@ static void test_job_memory__at_a_mark_counts_what_grew_after_the_last_tick(void
 	assert_int_equal(sum_mib(&m), 0);
 	assert_int_equal(job_memory_at_mark(&m, id, 100 * MIB) / MIB, 70 + 15);
 	assert_int_equal(job_memory_at_mark(&m, (struct proc_id){ 12, 12 }, 25 * MIB), 0);
+	job_memory_done(&m);
+}
+
+/* It had 300 MiB between two ticks, and freed them before others began. */
+static void test_job_memory__does_not_add_a_mark_of_before_to_what_others_have_now(void **state)
+{
+	const struct proc_id id = { 10, 10 };
+	struct job_memory m = { 0 };
+
+	(void)state;
+	add(&m, (struct process){ 10, 1, PYTHON, 10, 10, .mark_mib = 10 });
+	assert_int_equal(sum_mib(&m), 10);
+	assert_int_equal(job_memory_between(&m), 0);
+	add(&m, (struct process){ 10, 1, PYTHON, 10, 310, .mark_mib = 310 });
+	assert_int_equal(sum_mib(&m), 10);
+	assert_int_equal(job_memory_between(&m) / MIB, 310);
+	add(&m, (struct process){ 10, 1, PYTHON, 10, 310, .mark_mib = 310 });
+	add(&m, (struct process){ 11, 10, SORT, 250, 250, .mark_mib = 250 });
+	assert_int_equal(sum_mib(&m), 260);
+	assert_int_equal(job_memory_between(&m), 0);
+	assert_int_equal(job_memory_at_mark(&m, id, 310 * MIB), 0);
+	assert_int_equal(job_memory_at_largest_mark(&m, 310 * MIB), 0);
+	job_memory_done(&m);
+}
+
+/* One ended and another began between two ticks: they need not have been there together. */
+static void test_job_memory__between_two_ticks_counts_what_others_had_at_both(void **state)
+{
+	struct job_memory m = { 0 };
+
+	(void)state;
+	add(&m, (struct process){ 10, 1, PYTHON, 10, 10, .mark_mib = 10 });
+	add(&m, (struct process){ 11, 1, SORT, 200, 200, .mark_mib = 200 });
+	assert_int_equal(sum_mib(&m), 210);
+	add(&m, (struct process){ 10, 1, PYTHON, 10, 310, .mark_mib = 310 });
+	assert_int_equal(sum_mib(&m), 10);
+	assert_int_equal(job_memory_between(&m) / MIB, 310);
 	job_memory_done(&m);
 }
 
@@ -549,6 +589,8 @@ RUN_TESTS(TEST(test_job_memory__ignores_pss_of_the_program_that_runs_since),
           TEST(test_job_memory__adds_what_each_fills_if_that_was_new_before),
           TEST(test_job_memory__does_not_mix_shares_of_two_ticks),
           TEST(test_job_memory__at_a_mark_counts_what_grew_after_the_last_tick),
+          TEST(test_job_memory__does_not_add_a_mark_of_before_to_what_others_have_now),
+          TEST(test_job_memory__between_two_ticks_counts_what_others_had_at_both),
           TEST(test_job_memory__follows_what_is_freed),
           TEST(test_job_memory__counts_no_more_shared_memory_than_the_machine_has),
           TEST(test_job_memory__of_no_processes_is_nothing))
