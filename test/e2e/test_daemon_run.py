@@ -561,3 +561,17 @@ def test_a_watched_process_is_a_job_at_the_daemon_too(daemon, runner, children):
 	row, = sql(daemon, "SELECT status, cpu_seconds FROM jobs WHERE job_id = 'watched'")
 	own, = sql(daemon, "SELECT status, cpu_seconds FROM jobs WHERE job_id = 'watched'", runner.env["PROCTOR_STATE_DIR"])
 	assert status == row["status"] == own["status"] and row["cpu_seconds"] < 0.5, (row, own)
+
+
+@pytest.mark.needs_root
+def test_a_run_that_the_daemon_stored_by_another_id_is_listed_once(daemon, as_nobody):
+	with_daemon = {"PROCTOR_SOCKET": str(daemon.socket)}
+	for number in range(2):
+		done = as_nobody("run", "-q", "--job-id", "nightly", "--", "sleep", "0.1", env=with_daemon)
+		assert done.returncode == 0, done.stderr
+		wait_for(lambda: sql(daemon, "SELECT 1 FROM jobs WHERE job_id LIKE 'nightly%'"))
+		if number == 0:
+			assert as_nobody("rm", "nightly", env=with_daemon).returncode == 0
+	wait_for(lambda: len(sql(daemon, "SELECT 1 FROM jobs WHERE job_id LIKE 'nightly%'")) == 2)
+	listed = json.loads(as_nobody("ls", "--json", env=with_daemon).stdout)
+	assert [job["job_id"] for job in listed["jobs"]] == ["nightly"], [(job["job_id"], job["job_type"], job["started_at"], job["uid"]) for job in listed["jobs"]]
