@@ -82,7 +82,7 @@ def test_a_file_name_that_is_taken_twice_is_named(tmp_path):
 	assert found == ["map.h: the name is taken in two places: src/base/map.h, src/model/map.h"]
 
 
-def test_the_table_says_who_may_include_whom():
+def test_the_table_lists_which_room_may_include_which():
 	rooms = layers.read_table("| `a/` | x | b sqlite3 |\n| `b/` | y | |\n| `daemon/` | z | a |\n| `cli/` | all | any room |\n")
 	assert rooms["a"] == {"b", "sqlite3"} and rooms["b"] == set()
 	assert rooms["cli"] == {"a", "b", "cli"}, "the daemon's room is closed to all but its verb"

@@ -155,7 +155,7 @@ def test_four_failures_are_no_accident(tree):
 	assert "again" not in done.stdout
 
 
-def test_a_program_and_a_story_of_one_name_are_told_apart(tree):
+def test_a_program_and_a_story_of_one_name_are_distinguished(tree):
 	tree.add_unit("test_a", times=1)
 	tree.add_story("test_a")
 	done = tree.run()

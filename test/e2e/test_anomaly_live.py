@@ -109,7 +109,7 @@ def test_a_child_that_nobody_reaps_is_a_zombie(run, tier):
 
 
 @pytest.mark.parametrize("interval", [[], ["--interval", "0.5"]], ids=["growing", "0.5s"])
-def test_files_near_the_own_limit_are_told(run, interval):
+def test_files_near_the_own_limit_are_reported(run, interval):
 	done = run(*python(FILES), options=["--summary", *interval])
 	files = the_one(run, "fd_exhaustion")
 	assert (files["severity"], files["threshold"]) == ("high", 58)

@@ -174,7 +174,7 @@ def test_report_shows_what_each_process_of_a_running_job_waits_for(waiting):
 	assert re.search(r"accept4 on a socket at \S*listener", screen), screen
 
 
-def test_context_get_shows_what_a_process_waits_for_to_those_who_may_trace_it(daemon, children):  # pylint: disable=redefined-outer-name
+def test_context_get_shows_what_a_process_waits_for_to_users_that_may_trace_it(daemon, children):  # pylint: disable=redefined-outer-name
 	mine = children.spawn(["sleep", "60"])
 	theirs = children.spawn(["sleep", "60"], user=NOBODY, group=NOBODY)
 	daemon.wait_ticks(2)

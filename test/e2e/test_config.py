@@ -41,7 +41,7 @@ def test_a_wrong_file_is_refused_with_line_key_and_reason(proctor, config, verb,
 		assert line.startswith("proctor: %s:%s" % (path, problem))
 
 
-def test_many_problems_are_told_up_to_a_ceiling(proctor, config):
+def test_many_problems_are_reported_up_to_a_ceiling(proctor, config):
 	done = proctor("doctor", "--config", config("[profiler]\n" + "nope = 1\n" * 100))
 	assert done.returncode == 2
 	assert len(done.stderr.splitlines()) == 21
@@ -60,7 +60,7 @@ def test_a_directory_is_no_file(proctor, tmp_path):
 	assert "Is a directory" in done.stderr
 
 
-def test_doctor_tells_which_files_were_read(proctor, config, tmp_path):
+def test_doctor_lists_which_files_were_read(proctor, config, tmp_path):
 	config("[limits]\nmax_processes = 100\r\n", "etc/proctor.conf")
 	config("[limits]\nmax_processes = 200\n", "etc/conf.d/10.conf")
 	config("nonsense", "etc/conf.d/10.conf.bak")
@@ -86,7 +86,7 @@ def test_root_does_not_follow_a_users_files(proctor, config, tmp_path):
 
 
 @pytest.mark.needs_root
-def test_a_user_has_files_of_his_own(as_nobody):
+def test_a_user_has_private_files(as_nobody):
 	path = as_nobody.place / ".config/proctor/proctor.conf"
 	path.parent.mkdir(parents=True)
 	path.write_text("[limits]\nmax_processes = many\n")

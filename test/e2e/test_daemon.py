@@ -19,7 +19,7 @@ from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
 from runkit import SANITIZERS, wait_for
 
 
-def test_status_tells_how_it_does(daemon):
+def test_status_shows_the_daemons_health(daemon):
 	done = daemon.proctor("status")
 	assert done.returncode == 0, done.stderr
 	for word in ("running for", "pid %d" % daemon.process.pid, "processes every 1 s", "losses     none", "0 running", str(daemon.socket)):
@@ -46,7 +46,7 @@ def test_status_and_doctor_estimate_the_growth_of_a_store_of_some_hours(daemon):
 		assert re.search(r"grows by about [\d.]+ [KM]iB a day; retention frees about ", daemon.proctor(verb).stdout), verb
 
 
-def test_status_without_a_daemon_says_so_and_what_to_do(cold):
+def test_status_without_a_daemon_reports_it_and_what_to_do(cold):
 	done = cold.proctor("status")
 	assert done.returncode == 4 and done.stdout == ""
 	assert "no daemon answers at %s" % cold.socket in done.stderr and "proctor daemon" in done.stderr
@@ -68,7 +68,7 @@ def test_one_that_hangs_is_named(daemon):
 	assert told["problem"] in done.stderr and "kill -CONT" in done.stderr
 
 
-def test_one_that_is_full_says_whose_connections_there_are(cold):
+def test_one_that_is_full_names_the_owners_of_its_connections(cold):
 	cold.config.write_text("[profiler]\ninterval_seconds = 1\n[limits]\nmax_clients = 3\n", encoding="utf-8")
 	cold.start()
 	with cold.line(), cold.line(), cold.line():
@@ -82,7 +82,7 @@ ZOMBIE = "import os, time\nif os.fork() == 0:\n\tos._exit(0)\ntime.sleep(60)"
 
 
 @pytest.mark.needs_root
-def test_status_lists_the_anomalies_that_last_to_whom_they_concern(daemon, children):
+def test_status_lists_lasting_anomalies_to_the_users_they_concern(daemon, children):
 	parent = children.python(ZOMBIE, user=65534, group=65534, extra_groups=[])
 	daemon.result("job.start", uid=65534, job_id="leaves", pid=parent.pid)
 
@@ -100,7 +100,7 @@ def test_status_lists_the_anomalies_that_last_to_whom_they_concern(daemon, child
 	wait_for(lambda: not zombies())
 
 
-def test_status_tells_that_it_has_stepped_back(cold, children):
+def test_status_shows_that_it_has_stepped_back(cold, children):
 	"""Without BPF and with many processes it costs more than it may."""
 	children.spawn(["sh", "-c", "for i in $(seq 800); do sleep 100 & done; wait"])
 	cold.start("--no-bpf")
@@ -200,7 +200,7 @@ def test_hangup_reads_the_configuration_again(daemon):
 	assert "one tick every 2 s" in daemon.said()
 
 
-def test_a_bad_configuration_keeps_the_old_one_and_says_why(daemon):
+def test_a_bad_configuration_keeps_the_old_one_and_logs_the_reason(daemon):
 	daemon.config.write_text("[profiler]\ninterval_seconds = 2\nintervall = 3\n", encoding="utf-8")
 	daemon.process.send_signal(signal.SIGHUP)
 	problem = wait_for(lambda: daemon.result("daemon.status")["config_problem"])
@@ -314,12 +314,12 @@ def test_it_takes_the_socket_that_it_is_started_with(cold):
 	assert given.exists()  # it is not ours to remove
 
 
-def test_without_a_place_for_the_socket_it_says_what_to_set(as_nobody):
+def test_without_a_place_for_the_socket_it_names_what_to_set(as_nobody):
 	done = as_nobody("daemon")
 	assert done.returncode == 1 and "--socket" in done.stderr
 
 
-def test_a_user_may_have_one_of_his_own(as_nobody):
+def test_a_user_may_have_a_private_daemon(as_nobody):
 	place = as_nobody.place
 	runtime = place / "runtime"
 	runtime.mkdir(mode=0o700)
@@ -360,7 +360,7 @@ def test_the_unit_exposes_little(tmp_path):
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="NOT RUN: no systemd-analyze")
-def test_the_users_units_are_good_and_listen_where_clients_look(tmp_path):
+def test_the_users_units_are_good_and_listen_where_clients_connect(tmp_path):
 	unit = unit_of(tmp_path, "proctor-user.service", "user/proctor.socket")
 	runtime = tmp_path / "runtime"
 	runtime.mkdir(mode=0o700)

@@ -188,7 +188,7 @@ def test_the_end_of_a_child_has_its_sheet_everywhere(daemon, uid):
 
 @pytest.mark.parametrize("uid", [0, NOBODY])
 @pytest.mark.parametrize("exit_code, status", [(0, "lost"), (3, "failed")])
-def test_the_end_of_a_job_is_the_end_of_its_open_sheets_for_all_who_listen(daemon, children, uid, exit_code, status):
+def test_the_end_of_a_job_is_the_end_of_its_open_sheets_for_all_subscribers(daemon, children, uid, exit_code, status):
 	worker = children.spawn(["sleep", "60"], user=uid)
 	with daemon.line(uid) as line, daemon.line(uid) as ear:
 		ear.call("bus.subscribe", job_id="open", filter="sheet.")

@@ -71,7 +71,7 @@ def daemon_on_full_disk(proctor, tmp_path, how):
 	return json.loads(done.stdout), done.stderr
 
 
-def test_what_a_full_disk_cost_is_told_the_same_everywhere(proctor, tmp_path):
+def test_what_a_full_disk_cost_is_reported_the_same_everywhere(proctor, tmp_path):
 	told, said = daemon_on_full_disk(proctor, tmp_path, "freed")
 	assert told["exit"] == 0, said
 	assert told["status"]["losses"]["events"] and said.count("events lost up to now") == 1, said  # at most once a minute

@@ -137,7 +137,7 @@ def test_a_job_whose_process_ends_has_ended(daemon, children):
 	assert daemon.call("job.end", job_id="short")["error"]["data"]["code"] == "conflict"
 
 
-def test_an_end_that_nobody_told_is_told_to_who_listens(cold, children):
+def test_an_end_that_was_not_reported_is_published_to_subscribers(cold, children):
 	"""By the time of its process's end, and not only at the next look."""
 	cold.config.write_text("[profiler]\ninterval_seconds = 30\n", encoding="utf-8")
 	cold.start()
@@ -187,7 +187,7 @@ def test_a_colon_in_an_id_does_not_make_it_that_of_another_user(daemon, children
 	assert {name: job["status"] for name, job in jobs_of(daemon).items()} == {"0:abc": "failed", "abc": "running"}
 
 
-def test_a_user_hears_of_his_own_processes_in_the_job_of_another(daemon, children):
+def test_a_user_receives_events_of_own_processes_in_the_job_of_another(daemon, children):
 	shell = children.spawn(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c", "read go; /bin/true; read end"],
 			       stdin=subprocess.PIPE)
 	wait_for(lambda: Path("/proc/%d/comm" % shell.pid).read_text(encoding="ascii") == "sh\n")
@@ -251,7 +251,7 @@ def test_a_daemon_that_comes_back_goes_on_with_the_jobs_that_run(daemon, childre
 	assert "goes-on" not in jobs_of(daemon)
 
 
-def test_a_job_that_ended_while_the_daemon_was_down_is_shown_and_may_be_told_of(daemon, children):
+def test_a_job_that_ended_while_the_daemon_was_down_is_shown_and_may_be_reported(daemon, children):
 	"""Its figures stay those that were seen of it; how it ended only its orchestrator knows."""
 	worker = children.python(BUSY)
 	daemon.result("job.start", job_id="unseen", pid=worker.pid)
@@ -299,7 +299,7 @@ def test_a_run_in_a_container_is_shown_with_its_processes(daemon, children):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="NOT RUN: needs root to mount a small disk")
-def test_a_job_is_not_said_to_be_on_a_disk_that_is_full(cold, children):
+def test_a_job_is_not_reported_to_be_on_a_disk_that_is_full(cold, children):
 	worker = children.spawn(["sleep", "60"])
 	state = cold.proctor.state_dir
 	state.mkdir()
@@ -317,7 +317,7 @@ def test_a_job_is_not_said_to_be_on_a_disk_that_is_full(cold, children):
 	assert cold.result("job.report", job_id="unsafe")["job_id"] == "unsafe"
 
 
-def test_no_user_fills_the_disk_with_what_he_says(daemon, children):
+def test_no_user_fills_the_disk_with_reported_data(daemon, children):
 	"""Root may: it is his disk."""
 	mine, his = children.spawn(["sleep", "60"]), children.spawn(["sleep", "61"], user=NOBODY)
 	daemon.result("job.start", job_id="roots", pid=mine.pid)
@@ -352,7 +352,7 @@ def test_children_that_were_born_before_are_in_it_however_short_they_live(cold, 
 	assert profile["unique_pid_count"] == 3 and profile["total_cpu_seconds"] > 0.35 and profile["peak_rss_mb"] > 45, profile
 
 
-def test_a_job_that_was_seen_by_no_look_goes_on_after_a_restart(cold, children):
+def test_a_job_that_no_tick_saw_goes_on_after_a_restart(cold, children):
 	"""Its process was known before it became a job's, and nobody looked since."""
 	cold.config.write_text("[profiler]\ninterval_seconds = 30\n", encoding="utf-8")
 	worker = children.spawn(["sh", "-c", "read go; exit 3"], stdin=subprocess.PIPE)
@@ -396,7 +396,7 @@ def test_a_job_that_the_daemon_itself_lost_is_no_news_after_a_restart(daemon, ch
 	assert list(jobs_of(daemon)) == ["cut"]
 
 
-def test_a_job_that_no_look_saw_does_not_end_before_it_began(cold, children):
+def test_a_job_that_no_tick_saw_does_not_end_before_it_began(cold, children):
 	cold.config.write_text("[profiler]\ninterval_seconds = 30\n", encoding="utf-8")
 	cold.start()
 	worker = children.spawn(["sleep", "60"])
@@ -416,7 +416,7 @@ def test_a_job_that_no_look_saw_does_not_end_before_it_began(cold, children):
 	assert row["duration_seconds"] is None or 0 <= row["duration_seconds"] < 10, row
 
 
-def test_an_end_is_told_once_unless_it_was_another(daemon, children):
+def test_an_end_is_reported_once_unless_it_was_another(daemon, children):
 	same, other = (children.spawn(["sh", "-c", "sleep 1; exit 3"]) for _ in range(2))
 	heard = []
 	with daemon.line() as ear:
@@ -667,7 +667,7 @@ def test_marks_and_phases_come_with_their_names_in_the_order_of_events(shared, c
 	assert {event["job_id"] for event in published} == {mine}
 
 
-def test_snapshots_come_by_themselves_to_who_asks(shared):
+def test_subscribers_receive_snapshots(shared):
 	with shared.line() as line:
 		assert "jsonl_path" in line.call("daemon.top.stream", subscribe=True)["result"]
 		seen = [line.read() for _ in range(3)]
@@ -729,7 +729,7 @@ def test_events_are_published_about_ones_own_jobs(shared, children):
 		shared.result("job.end", job_id=job_id)
 
 
-def test_a_subscriber_who_comes_back_to_another_daemon_is_told(daemon):
+def test_a_subscriber_that_comes_back_to_another_daemon_is_informed(daemon):
 	with daemon.line() as ear:
 		seq = ear.call("bus.subscribe")["result"]["next_seq"]
 	daemon.stop()
@@ -739,7 +739,7 @@ def test_a_subscriber_who_comes_back_to_another_daemon_is_told(daemon):
 		assert ear.read()["params"]["lost"] is None
 
 
-def test_who_is_in_a_job_need_not_name_it(shared, children):
+def test_a_process_in_a_job_need_not_name_it(shared, children):
 	program = ("import sys,time\nsys.path.insert(0, %r)\nfrom door import Line\nsys.stdin.readline()\n"
 		   "line = Line(sys.argv[1])\nprint(line.call('sheet.started'), flush=True)\ntime.sleep(30)") % os.path.dirname(__file__)
 	child = children.python(program, str(shared.socket), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

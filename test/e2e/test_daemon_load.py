@@ -96,7 +96,7 @@ def test_a_thousand_clients_half_of_them_listening(daemon):
 	assert "pid" in daemon.result("daemon.status")
 
 
-def test_one_client_too_many_is_told_so(daemon):
+def test_one_client_too_many_is_refused_with_the_reason(daemon):
 	lines = []
 	try:
 		for _ in range(1024):
@@ -119,7 +119,7 @@ def test_how_many_clients_there_may_be_is_configured(cold):
 		line.close()
 
 
-def test_a_listener_who_does_not_listen_is_told_what_he_lost(daemon):
+def test_a_subscriber_that_does_not_read_is_informed_of_what_it_lost(daemon):
 	with daemon.line() as deaf, daemon.line() as mouth:
 		deaf.call("bus.subscribe", filter="app.")
 		text = "x" * 8000

@@ -61,7 +61,7 @@ def test_what_waited_in_the_kernel_is_all_stored(daemon, crowd):
 	assert ask(daemon, "SELECT count(*) AS n FROM process_events WHERE event_type = 'spawn'") >= births
 
 
-def test_what_found_no_room_in_the_kernel_is_told_everywhere(daemon, crowd):
+def test_lost_events_are_reported_everywhere(daemon, crowd):
 	losses = hold_up(daemon, crowd, 60000)
 	assert losses["unread_events"] > 1000 and losses["events"] == 0, losses
 	assert "losses     %s events not read, 0 not stored;" % format(losses["unread_events"], ",") in daemon.proctor("status").stdout

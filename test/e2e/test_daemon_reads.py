@@ -77,7 +77,7 @@ def test_a_read_does_not_keep_the_daemon_from_ending(slow):
 		assert first.read() is None and second.read() is None
 
 
-def test_what_nobody_waits_for_any_more_is_not_read(slow):
+def test_an_abandoned_request_is_not_read(slow):
 	"""Each of them would take 5 s."""
 	began = time.monotonic()
 	lines = [ask_slowly(slow) for _ in range(10)]

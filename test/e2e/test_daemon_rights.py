@@ -122,7 +122,7 @@ def cell(world, method, uid, n):
 	return what(world, answer["result"]) if "result" in answer else answer["error"]["data"]["code"]
 
 
-def test_every_method_for_every_user_is_as_the_table_says(world):
+def test_every_method_for_every_user_is_as_in_the_table(world):
 	methods = world.result("rpc.hello")["capabilities"]
 	assert set(methods) == set(CALLS) | {"daemon.monitor.stream"}
 	rows, n = [], 100
@@ -147,7 +147,7 @@ def test_a_process_of_somebody_else_cannot_be_made_a_job(world):
 	assert world.call("sheet.started", uid=OWNER, job_id="his", pid=world.roots)["error"]["data"]["code"] == "permission_denied"
 
 
-def test_root_registers_for_whom_the_process_is(world):
+def test_root_registers_for_the_owner_of_the_process(world):
 	world.result("job.start", job_id="for-him", pid=world.spawn(OWNER))
 	assert "for-him" in {job["job_id"] for job in world.result("job.list", uid=OWNER)["jobs"]}
 	world.result("job.end", uid=OWNER, job_id="for-him")
@@ -167,7 +167,7 @@ def test_root_names_a_recorded_job_by_its_user(world):
 		world.result("job.end", uid=uid, job_id="twin")
 
 
-def test_a_listener_hears_only_of_what_is_his(world):
+def test_a_subscriber_receives_only_events_of_its_own_user(world):
 	with world.line(OTHER) as other, world.line(OWNER) as owner:
 		other.call("bus.subscribe")
 		owner.call("bus.subscribe", filter="job.")
@@ -181,7 +181,7 @@ def test_a_listener_hears_only_of_what_is_his(world):
 		assert other.read()["params"]["data"] == {"n": 2}
 
 
-def test_the_history_of_a_foreign_process_does_not_tell_that_there_is_one(world):
+def test_the_history_of_another_users_process_does_not_reveal_that_there_is_one(world):
 	assert world.result("process.history", uid=OTHER, pid=world.his, limit=1) == {"pid": world.his, "points": [], "more": False}
 
 

@@ -69,7 +69,7 @@ def test_processes_of_a_sheet_are_known_as_such(daemon):
 	assert len(sheets) == 30 and {pid: seen.get(pid) for pid in sheets} == sheets
 
 
-def test_a_sheet_whose_wrapper_is_killed_has_failed_for_all_who_listen(daemon):
+def test_a_sheet_whose_wrapper_is_killed_has_failed_for_all_subscribers(daemon):
 	inside = "%s sheet 1/2 -- sleep 60 & echo $!; sleep 60" % daemon.proctor.binary
 	with daemon.line() as ear:
 		ear.call("bus.subscribe", job_id="cut", filter="sheet.")
@@ -100,7 +100,7 @@ def test_one_job_has_one_recorder(daemon, gate):
 	assert len(sql(daemon, "SELECT * FROM jobs WHERE job_id = 'once'")) == 1
 
 
-def test_a_daemon_that_dies_and_comes_back_costs_nothing_and_is_told_again(daemon, gate):
+def test_a_daemon_that_dies_and_comes_back_costs_nothing_and_is_informed_again(daemon, gate):
 	inside = "%s sheet 1/2 -- true; %s sheet 2/2 -- sh -c 'read go <%s'; echo done" % (daemon.proctor.binary, daemon.proctor.binary, gate)
 	run = start_run(daemon, "sh", "-c", inside, options=("--job-id", "lives"))
 	wait_for(lambda: (job_of(daemon, "lives") or {}).get("current_sheet") == 2)
@@ -151,7 +151,7 @@ def test_only_its_recorder_speaks_for_a_job(daemon):
 	run.communicate(timeout=60)
 
 
-def test_without_a_daemon_nothing_is_said(cold):
+def test_without_a_daemon_nothing_is_printed(cold):
 	done = cold.proctor("run", "--", "true")
 	assert (done.returncode, done.stderr) == (0, "")
 

@@ -44,7 +44,7 @@ def test_root_has_bpf_where_it_was_built_in(proctor):
 
 
 @pytest.mark.needs_root
-def test_nobody_gets_less_and_is_told_why(as_nobody):
+def test_nobody_gets_less_and_the_reason(as_nobody):
 	report = examine(as_nobody)
 	assert report["root"] is False and report["plain_user"] is None
 	tasks = roles_of(report)["tasks"]
@@ -53,7 +53,7 @@ def test_nobody_gets_less_and_is_told_why(as_nobody):
 
 
 @pytest.mark.needs_root
-def test_root_is_told_what_nobody_would_have(proctor, as_nobody):
+def test_root_sees_what_nobody_would_have(proctor, as_nobody):
 	mine = examine(proctor)
 	told = {line["role"]: line for line in mine["plain_user"]}
 	his = roles_of(examine(as_nobody))

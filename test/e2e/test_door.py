@@ -82,7 +82,7 @@ def test_top_and_events_show_what_was_seen(job):
 	assert none == []
 
 
-def test_before_the_first_look_there_is_nothing_to_show(state_dir):
+def test_before_the_first_tick_there_is_nothing_to_show(state_dir):
 	job = Job(state_dir, snapshot=False)
 	with job.line() as line:
 		assert line.call("daemon.top")["result"] is None
@@ -188,7 +188,7 @@ def test_calls_may_come_in_single_bytes_and_many_at_once(job):
 		assert [line.read()["id"] for _ in range(100)] == ["a"] * 100
 
 
-def test_who_sends_half_a_line_is_cut_after_five_seconds(job):
+def test_a_client_that_sends_half_a_line_is_cut_after_five_seconds(job):
 	with job.line() as slow, job.line() as good:
 		slow.send('{"jsonrpc":')
 		began = time.monotonic()

@@ -58,7 +58,7 @@ def test_json_is_one_document_with_a_schema_and_never_coloured(recorded, stage):
 			assert name == "sql" or document["schema"] == 1, name
 
 
-def test_verbs_without_json_say_what_to_use(proctor):
+def test_verbs_without_json_name_what_to_use(proctor):
 	for verb in verbs_of(proctor):
 		if verb["instead_of_json"]:
 			done = proctor(verb["name"], "--json")
@@ -105,7 +105,7 @@ def test_an_error_ends_in_what_to_do_next(recorded, status, args):
 	assert NEXT.search(done.stderr.splitlines()[-1]), done.stderr
 
 
-def test_without_a_store_every_reader_says_how_to_begin(proctor):
+def test_without_a_store_every_reader_explains_how_to_begin(proctor):
 	for args in (["ls"], ["report"], ["why"], ["events"], ["diff", "a", "b"], ["export", "--format", "csv"], ["rm", "a"], ["insights"], ["sql", "SELECT 1"]):
 		done = proctor(*args, env={"HOME": "/nonexistent"})
 		assert done.returncode == 3 and re.search(r"--state-dir /|proctor run -- COMMAND", done.stderr.splitlines()[-1]), (args, done.stderr)

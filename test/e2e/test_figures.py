@@ -62,7 +62,7 @@ def test_a_tree_that_its_time_limit_ended_is_not_called_left_behind(run, tier):
 	assert [n for n in told["notes"] if n["what"] == "left behind"] == []
 
 
-def test_what_is_left_behind_is_still_told(run):
+def test_leftover_processes_are_still_reported(run):
 	done = run("sh", "-c", "sleep 5 >/dev/null 2>&1 & sleep 0.1", options=["--summary"])
 	job = run.job()
 	assert (job["outlived_processes"], job["leaked_processes"]) == (1, 1)
@@ -114,7 +114,7 @@ os._exit(0)
 """
 
 
-def test_a_limit_that_counts_all_of_a_user_is_told_as_such(as_nobody):
+def test_a_limit_that_counts_all_of_a_user_is_reported_as_such(as_nobody):
 	def report_of(limit, command):
 		done = as_nobody("run", "--summary", "--kill-leftovers", "--pids", str(limit), "--", *command)
 		return done, json.loads(as_nobody("report", "--json").stdout)["job"]
@@ -131,7 +131,7 @@ def test_a_limit_that_counts_all_of_a_user_is_told_as_such(as_nobody):
 
 
 @pytest.mark.needs_root
-def test_a_limit_of_tasks_that_was_met_is_told_of_a_good_job(run):
+def test_a_limit_of_tasks_that_was_met_is_reported_for_a_good_job(run):
 	done = run("/usr/bin/python3", "-c", CROWD, options=["--summary", "--kill-leftovers", "--pids", "20"])
 	assert done.returncode == 0, done.stderr
 	assert run.job()["limits_hit"] == "pids"
@@ -265,7 +265,7 @@ def test_a_sheet_whose_opener_was_killed_ends_in_the_run_log_when_it_did(run, tm
 	assert (sheet["status"], sheet["signal_num"]) == ("failed", 9)
 
 
-def test_a_sheet_that_no_look_caught_at_work_has_no_cpu_share(run):
+def test_a_sheet_that_no_tick_saw_working_has_no_cpu_share(run):
 	run("env", "P=" + run.proctor.binary, "sh", "-c", "$P sheet 1 -- true; sleep 0.5; $P sheet 2 -- true; sleep 0.4; exit 0",
 	    options=["--interval", "1s"])
 	told = report(run)
@@ -303,19 +303,19 @@ def test_csv_holds_no_byte_that_a_terminal_obeys(run):
 	(["--type", ""], "write a job type"),
 	(["trai"], "proctor ls --type trai"),
 ])
-def test_ls_says_what_to_write(run, args, word):
+def test_ls_shows_what_to_write(run, args, word):
 	done = run.proctor("ls", *args)
 	assert done.returncode == 2 and word in done.stderr
 
 
-def test_ls_says_that_a_type_is_written_in_full(run):
+def test_ls_reports_that_a_type_is_written_in_full(run):
 	run("true", options=["--name", "train", "--tag", "a=b"])
 	done = run.proctor("ls", "--type", "trai")
 	assert (done.returncode, done.stdout) == (0, "") and "no job of the type 'trai'" in done.stderr
 	assert "no job with the tag 'a=c'" in run.proctor("ls", "--tag", "a=c").stderr
 
 
-def test_a_report_says_by_what_it_orders_and_counts_one_as_one(run):
+def test_a_report_names_its_order_and_counts_one_as_one(run):
 	programs = " ".join("cp /bin/true ./p%d; ./p%d;" % (i, i) for i in range(7))
 	run("sh", "-c", "cd $(mktemp -d); " + programs)
 	out = run.proctor("report").stdout
@@ -331,7 +331,7 @@ def test_the_block_counts_sheets_that_completed_and_those_that_failed(run):
 	assert re.search(r"\n  sheets  2 of 3 completed, 1 failed\n", done.stderr), done.stderr
 
 
-def test_no_share_of_cores_is_told_of_a_time_in_which_leftovers_went_on(run, children):
+def test_no_share_of_cores_is_shown_for_a_time_in_which_leftovers_went_on(run, children):
 	done = run("sh", "-c", "timeout 20 sh -c 'while :; do :; done' </dev/null >/dev/null 2>&1 & echo $!", options=["--summary"])
 	os.kill(int(done.stdout), signal.SIGTERM)
 	assert re.search(r"\n  cpu +\S+ +(exact|at least)\n", done.stderr), done.stderr
@@ -356,6 +356,6 @@ while True:
 """
 
 
-def test_the_block_tells_the_total_when_the_split_covers_a_part_only(as_nobody):
+def test_the_block_shows_the_total_when_the_split_covers_a_part_only(as_nobody):
 	done = as_nobody("run", "--summary", "--", "/usr/bin/python3", "-c", IGNORES)
 	assert re.search(r"\n  cpu +\S+ +\S+ of \d+ cores? busy +at least\n", done.stderr), done.stderr

@@ -223,7 +223,7 @@ def test_when_the_time_is_over_the_calls_are_recorded_before_the_signal(record, 
 
 
 @pytest.mark.needs_root
-def test_a_person_sees_what_a_dead_process_did_last(record, run):
+def test_a_terminal_shows_what_a_dead_process_did_last(record, run):
 	process, = record(CRASH, "segv")
 	shown = run.proctor("report").stdout
 	title = f"Last calls of crash {process['pid']} before SIGSEGV"

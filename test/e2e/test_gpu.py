@@ -63,7 +63,7 @@ def test_every_figure_of_every_gpu_is_shown(proctor, children):
 		assert (process["gpu_memory_mb"], process["gpu_sm_pct"]) == (512.0, 37)
 
 
-def test_people_get_a_line_for_each_gpu(proctor):
+def test_a_terminal_gets_a_line_for_each_gpu(proctor):
 	done = proctor("snapshot", env=nvml("gpus=2"))
 	assert (done.returncode, done.stderr) == (0, "")
 	lines = re.findall(r"^  gpu \d .*", done.stdout, re.M)
@@ -94,7 +94,7 @@ def test_nvidia_smi_plays_where_the_library_does_not(proctor):
 	("", "fake-nvml-empty.so", "has no nvmlInit_v2"),
 	("", "not-there.so", "not a file"),
 ])
-def test_when_nobody_can_tell_the_reasons_are_told(proctor, mood, library, why):
+def test_without_any_gpu_source_the_reasons_are_reported(proctor, mood, library, why):
 	env = {**nvml(mood, library), "PROCTOR_NVIDIA_SMI": str(SMI), "PROCTOR_FAKE_SMI": "mismatch"}
 	snapshot, said = take(proctor, env)
 	assert snapshot["gpus"] == [] and why in said
@@ -173,7 +173,7 @@ def test_a_recording_goes_on_at_its_pace_while_the_library_hangs(proctor, childr
 	assert b"no answer" not in recorder.stderr.read()  # it recovered: an event, not a warning
 
 
-def test_a_recording_says_once_that_it_gave_up(proctor, children, state_dir):
+def test_a_recording_reports_once_that_it_gave_up(proctor, children, state_dir):
 	recorder = record(proctor, children, {**nvml("init=18"), "PROCTOR_NVIDIA_SMI": str(SMI), "PROCTOR_FAKE_SMI": "mismatch"})
 	wait_for(lambda: len(lines_of(state_dir)) > 15, 30)
 	recorder.terminate()
@@ -223,7 +223,7 @@ def test_waiting_for_what_a_job_left_does_not_wait_for_the_helper(proctor):
 	assert 1.4 < time.monotonic() - start < 15
 
 
-def test_the_helper_is_not_for_people(proctor):
+def test_the_helper_is_not_for_users(proctor):
 	assert "gpu-helper" not in proctor("--help").stdout
 	done = proctor("gpu-helper")
 	assert (done.returncode, done.stdout, done.stderr) == (2, "", "")

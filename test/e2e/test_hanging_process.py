@@ -123,7 +123,7 @@ def test_a_job_that_hangs_itself_can_be_ended(proctor, tier):
 		job.communicate()
 
 
-def test_record_names_it_and_ends_when_told(proctor):
+def test_record_names_it_and_ends_on_a_signal(proctor):
 	with hanging() as pids:
 		recorder = subprocess.Popen([proctor.binary, "record", "--no-bpf", "--interval", "0.2"], env=proctor.env, text=True,
 					    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

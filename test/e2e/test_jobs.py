@@ -74,7 +74,7 @@ def test_ls_finds_by_type_tag_outcome_and_time(jobs):
 	assert ids(jobs, "--since", "@%.6f" % (middle + 0.001)) == ["train-one"]
 
 
-def test_ls_tells_all_of_a_job_as_json(jobs):
+def test_ls_prints_all_of_a_job_as_json(jobs):
 	listed = as_json(jobs("ls", "--json", "--type", "build"))
 	assert listed["schema"] == 1
 	job = listed["jobs"][0]
@@ -89,7 +89,7 @@ def test_ls_tells_all_of_a_job_as_json(jobs):
 		assert (job["figures"][key] is None) == (quality == "missing"), key
 
 
-def test_ls_stats_tells_the_spread_of_each_type(runs):
+def test_ls_stats_shows_the_spread_of_each_type(runs):
 	figures = [job for job in as_json(runs("ls", "--json"))["jobs"] if job["job_type"] == "spin"]
 	spin, = as_json(runs("ls", "--stats", "--json", "--type", "spin"))["types"]
 	assert (spin["job_type"], spin["jobs"], spin["failed"], spin["running"], spin["lost"]) == ("spin", 6, 1, 0, 0)
@@ -117,7 +117,7 @@ def test_ls_stats_obeys_the_filters(jobs):
 	assert (done.returncode, done.stdout) == (0, "") and "no job of the type 'nothing'" in done.stderr
 
 
-def test_ls_says_which_store_has_no_such_job(jobs):
+def test_ls_names_the_store_that_has_no_such_job(jobs):
 	done = jobs("ls", "--type", "nothing")
 	assert (done.returncode, done.stdout) == (0, "")
 	assert str(jobs.state_dir) in done.stderr
@@ -134,7 +134,7 @@ def test_ls_refuses_what_it_does_not_know(proctor, args, word):
 	assert done.returncode == 2 and word in done.stderr
 
 
-def test_a_running_job_is_told_as_running(proctor, children):
+def test_a_running_job_is_reported_as_running(proctor, children):
 	child = children.spawn([proctor.binary, "run", "--job-id", "long", "--", "sleep", "30"], env=proctor.env,
 			       stderr=subprocess.DEVNULL)
 	wait_for(lambda: proctor("ls", "--outcome", "running").stdout)
@@ -151,14 +151,14 @@ def test_a_running_job_is_told_as_running(proctor, children):
 # ---- which job ---------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("verb", [["report"], ["events"], ["export", "--format", "jsonl"], ["diff", "last"]])
-def test_a_job_that_is_not_there_is_told_with_the_store(jobs, verb):
+def test_a_job_that_does_not_exist_is_reported_with_the_store(jobs, verb):
 	name = [*verb, "nosuch"]
 	done = jobs(*name)
 	assert (done.returncode, done.stdout) == (3, "")
 	assert "no job 'nosuch'" in done.stderr and str(jobs.state_dir / "proctor.db") in done.stderr
 
 
-def test_a_store_that_is_not_there_is_told(proctor):
+def test_a_missing_store_is_reported(proctor):
 	for verb in (["ls"], ["report"], ["events"], ["diff", "a", "b"], ["export", "--format", "csv"]):
 		done = proctor(*verb)
 		assert (done.returncode, done.stdout) == (3, ""), verb
@@ -166,7 +166,7 @@ def test_a_store_that_is_not_there_is_told(proctor):
 	assert not proctor.state_dir.exists()
 
 
-def test_a_store_without_jobs_is_told(proctor):
+def test_a_store_without_jobs_is_reported(proctor):
 	recorder = proctor("record", "--interval", "1", "--for", "1")
 	assert recorder.returncode == 0, recorder.stderr
 	done = proctor("report")
@@ -209,7 +209,7 @@ def test_jobs_are_found_by_id_type_beginning_and_place(jobs):
 
 # ---- report ------------------------------------------------------------------------------------
 
-def test_a_report_tells_sheets_marks_and_the_quality_of_each_figure(jobs):
+def test_a_report_has_sheets_marks_and_the_quality_of_each_figure(jobs):
 	done = jobs("report", "train")
 	assert done.returncode == 0, done.stderr
 	for part in ("Totals", "CPU", "Memory", "I/O", "Processes", "Recorder", "Watched by", "Sheets", "Programs",
@@ -240,7 +240,7 @@ def test_a_report_as_json_has_the_keys_of_the_profile(jobs):
 	assert report["has_data"] is True
 
 
-def test_a_report_as_json_tells_the_quality_of_each_figure(jobs):
+def test_a_report_as_json_has_the_quality_of_each_figure(jobs):
 	report = as_json(jobs("report", "train", "--json"))
 	quality = report["quality"]
 	profile = {"peak_rss_mb", "total_cpu_seconds", "process_spawn_count", "unique_pid_count", "syscall_hotspots"}
@@ -256,7 +256,7 @@ def test_a_report_as_json_tells_the_quality_of_each_figure(jobs):
 		assert one["quality"]["max_cpu_pct"] in ("sampled", "missing")
 
 
-def test_a_report_tells_who_failed(jobs):
+def test_a_report_names_the_processes_that_failed(jobs):
 	done = jobs("report", "build-two")
 	assert "FAILED: exit 3" in done.stdout.splitlines()[0]
 	notes = as_json(jobs("report", "build-two", "--json"))["notes"]
@@ -264,7 +264,7 @@ def test_a_report_tells_who_failed(jobs):
 
 
 @pytest.mark.needs_root
-def test_a_kill_in_a_sheet_is_told_once(proctor, tmp_path):
+def test_a_kill_in_a_sheet_is_reported_once(proctor, tmp_path):
 	run_job(proctor, "--out", tmp_path / "out", command=["sh", "-c", "$0 sheet 2 -- sh -c 'kill -9 $$'; $0 phase x -- sh -c 'kill $$'; true",
 							     proctor.binary])
 	events = lines_of(proctor("events", "--json", "--kind", "kill,signal"))
@@ -275,7 +275,7 @@ def test_a_kill_in_a_sheet_is_told_once(proctor, tmp_path):
 
 
 @pytest.mark.needs_root
-def test_a_report_tells_who_was_killed_and_by_whom(proctor):
+def test_a_report_names_the_killed_process_and_the_sender(proctor):
 	run_job(proctor, command=["sh", "-c", "sleep 30 & sleep 0.2; kill -9 $!; wait; exit 0"])
 	report = as_json(proctor("report", "--json"))
 	killed = [n for n in report["notes"] if n["what"] == "SIGKILL"]
@@ -334,7 +334,7 @@ def test_a_secret_that_was_cut_off_leaves_the_sign_too(proctor):
 	assert not execs or execs[0]["details"].endswith("…")
 
 
-def test_all_that_a_mark_says_is_kept(proctor):
+def test_all_of_a_mark_is_kept(proctor):
 	words = ["%s=%s" % (chr(97 + i), "w " * 1000) for i in range(5)]
 	run_job(proctor, command=[proctor.binary, "mark", "big", *words])
 	mark = json.loads(proctor("events", "--json", "--kind", "mark").stdout)
@@ -552,7 +552,7 @@ def test_a_chrome_trace_keeps_the_rules_of_its_viewers(jobs):
 	assert {"command", "ppid", "exit_code", "cpu_seconds", "peak_rss_mb"} <= set(process["args"])
 
 
-def test_export_writes_a_file_and_says_what_it_cannot(jobs, tmp_path):
+def test_export_writes_a_file_and_reports_what_it_cannot(jobs, tmp_path):
 	target = tmp_path / "trace.json"
 	done = jobs("export", "--format", "chrome-trace", "-o", target)
 	assert (done.returncode, done.stdout) == (0, "")

@@ -82,7 +82,7 @@ def test_processes_that_could_not_run_their_command_ended_as_it_would_have(run, 
 	assert {row["exit_code"]: row["n"] for row in rows} == {126: 4, 127: 4}  # proctor's process, and the one it made for the command
 
 
-def test_what_cannot_be_started_is_told_by_its_status(run, tmp_path):
+def test_what_cannot_be_started_is_reported_by_its_status(run, tmp_path):
 	plain = tmp_path / "plain"
 	plain.write_text("#!/bin/sh\n")
 	broken = tmp_path / "broken"
@@ -177,7 +177,7 @@ def names_added(run, tmp_path, env, *options):
 	return {text.split("=")[0]: text.split("=", 1)[1] for text in set(done.stdout.split("\0")) - set(bare)}
 
 
-def test_the_state_directory_is_told_only_where_it_would_not_be_found(run, tmp_path):
+def test_the_state_directory_is_given_only_where_it_would_not_be_found(run, tmp_path):
 	env = {k: v for k, v in run.env.items() if k != "PROCTOR_STATE_DIR"}
 	usual = {**env, "STATE_DIRECTORY": str(tmp_path / "usual"), "XDG_STATE_HOME": str(tmp_path)}
 	assert set(names_added(run, tmp_path, usual)) == {"PROCTOR", "PROCTOR_JOB_ID"}
@@ -248,7 +248,7 @@ def test_a_reader_sees_the_end_when_the_command_closes_its_output(run, children)
 	os.close(inherited_in)
 
 
-def test_a_writer_is_told_when_the_command_closes_its_input(run, children):
+def test_a_writer_is_informed_when_the_command_closes_its_input(run, children):
 	child = children.spawn(run.line("sh", "-c", "exec <&-; echo closed; sleep 60"), env=run.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 	assert child.stdout.readline() == b"closed\n"
 	with pytest.raises(BrokenPipeError):
@@ -269,7 +269,7 @@ def test_a_stderr_that_nobody_reads_does_not_hold_up_the_end(run, children):
 	os.close(unread)
 
 
-def test_nothing_is_said_unless_it_is_asked_for(run):
+def test_nothing_is_printed_unless_it_is_asked_for(run):
 	for options in ((), ("-q",), ("--quiet", "--summary")):
 		done = run("sh", "-c", "echo out; echo err >&2; exit 7", options=options)
 		assert (done.returncode, done.stdout, done.stderr) == (7, "out\n", "err\n")

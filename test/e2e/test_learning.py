@@ -193,7 +193,7 @@ def test_recorded_sheets_are_learned_from(proctor):
 	assert (answer["sample_size"], answer["failed_runs"]) == (3, 1)
 
 
-def test_no_history_is_said_clearly(proctor):
+def test_no_history_is_reported_clearly(proctor):
 	done = proctor("estimate", "nothing")
 	assert done.returncode == 3 and "no history of 'nothing'" in done.stderr and done.stdout == ""
 	answer = estimate(proctor, "nothing", status=3)

@@ -46,7 +46,7 @@ def compile_against(installed, tmp_path):
 	return build
 
 
-def test_the_example_compiles_as_it_says_and_its_sheets_are_recorded(compile_against, proctor):
+def test_the_example_compiles_as_documented_and_its_sheets_are_recorded(compile_against, proctor):
 	program = compile_against(ROOT / "examples/sheets.c")
 	done = proctor("run", "--job-id", "lib", "--", program)
 	assert (done.returncode, done.stderr) == (0, "")
@@ -58,7 +58,7 @@ def test_the_example_compiles_as_it_says_and_its_sheets_are_recorded(compile_aga
 	assert "done" in json.dumps(events) and "squares" in json.dumps(events)
 
 
-def test_the_example_works_the_same_where_nobody_records_it(compile_against, state_dir):
+def test_the_example_works_the_same_without_a_recorder(compile_against, state_dir):
 	program = compile_against(ROOT / "examples/sheets.c")
 	env = {"PATH": os.environ["PATH"], "HOME": str(state_dir), "PROCTOR_SOCKET": str(state_dir / "nobody")}
 	done = subprocess.run([program], env=env, capture_output=True, text=True, timeout=60)
@@ -279,7 +279,7 @@ int main(void)
 """
 
 
-def test_what_is_not_known_is_said_so_and_waiting_in_vain_is_no_failure(compile_against, proctor, tmp_path):
+def test_what_is_unknown_is_reported_as_such_and_waiting_in_vain_is_no_failure(compile_against, proctor, tmp_path):
 	source = tmp_path / "times.c"
 	source.write_text(TIMES)
 	done = proctor("run", "--", compile_against(source))
@@ -321,7 +321,7 @@ int main(void)
 """
 
 
-def test_who_was_overtaken_is_told_how_many_and_0_where_nobody_knows(compile_against, proctor, tmp_path):
+def test_an_overtaken_subscriber_learns_how_many_and_0_if_unknown(compile_against, proctor, tmp_path):
 	source = tmp_path / "lagging.c"
 	source.write_text(LAGGING)
 	done = proctor("run", "--", compile_against(source))

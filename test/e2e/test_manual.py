@@ -98,7 +98,7 @@ def test_the_protocol_has_a_page_with_every_method():
 	assert len(methods) > 20 and [name for name in methods if name not in text] == []
 
 
-def test_everything_is_installed_where_it_is_looked_for(interface, tmp_path):
+def test_everything_is_installed_where_it_is_searched(interface, tmp_path):
 	done = subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", tmp_path], capture_output=True, text=True,
 			      env={**clean_environment(), "PATH": os.environ["PATH"]}, check=False)
 	assert done.returncode == 0, done.stdout + done.stderr

@@ -91,7 +91,7 @@ with proctor.connect(strict=True) as p:
 	assert json.loads(out) == ["not_found", "method_not_found", "invalid_params", "conflict"]
 
 
-def test_without_anybody_it_says_so_and_a_quiet_one_does_nothing(outside):
+def test_without_a_recorder_a_strict_client_fails_and_a_quiet_one_does_nothing(outside):
 	loud = outside("proctor.connect(strict=True)")
 	assert loud.returncode == 1 and "NotRunning" in loud.stderr and "proctor run" in loud.stderr
 	quiet = outside("""
@@ -313,7 +313,7 @@ def test_a_socket_that_is_somebody_elses_is_not_believed(outside, children, as_n
 	assert "who is not trusted" in quiet.stdout and quiet.returncode == 0, quiet.stderr
 
 
-def test_jax_tells_its_peak_and_the_jobs_summary_has_it(proctor, tmp_path):
+def test_jax_reports_its_peak_and_the_jobs_summary_has_it(proctor, tmp_path):
 	(tmp_path / "jax.py").write_text(FAKE_JAX)
 	out = inside(proctor, "sys.path.insert(0, %r); import jax; print(proctor.probe_jax_peak_memory_mb())" % str(tmp_path),
 		     "--out", str(tmp_path / "run"))
@@ -355,7 +355,7 @@ with proctor.connect() as p:
 	assert (job["job_id"], job["job_type"], job["status"], job["tags"]) == (job_id, "import", "completed", {"site": "north"})
 
 
-def test_how_a_child_ended_is_told_as_the_subprocess_module_tells_it(daemon):
+def test_how_a_child_ended_is_reported_as_by_the_subprocess_module(daemon):
 	program = """
 import subprocess
 with proctor.connect() as p:
@@ -404,7 +404,7 @@ def test_the_state_directory_is_the_one_that_the_program_finds(env, uid, found):
 	assert done.stdout == found + "\n", done.stderr
 
 
-def test_who_was_overtaken_is_told_how_many_and_none_where_nobody_knows(proctor):
+def test_an_overtaken_subscriber_learns_how_many_and_none_if_unknown(proctor):
 	out = inside(proctor, """
 with proctor.connect() as p:
 	feed = p.subscribe("app.", timeout=5)
@@ -551,7 +551,7 @@ while True:
 """
 
 
-def test_why_a_connection_is_refused_is_told(outside, children, tmp_path):
+def test_why_a_connection_is_refused_is_reported(outside, children, tmp_path):
 	path = str(tmp_path / "sock")
 	server = children.python(REFUSER, path, stdout=subprocess.PIPE, text=True)
 	assert server.stdout.readline() == "up\n"
@@ -592,7 +592,7 @@ def test_it_is_installed_where_the_systems_python_finds_it(tmp_path):
 
 
 @pytest.mark.parametrize("prefix", [site.PREFIXES[0], "/usr/local", site.getuserbase(), "/nowhere"])
-def test_the_place_of_the_module_is_one_that_the_interpreter_looks_at(prefix):
+def test_the_place_of_the_module_is_one_that_the_interpreter_searches(prefix):
 	looks_at = [*site.getsitepackages(), site.getusersitepackages()]
 	done = subprocess.run([sys.executable, CLIENT / "where.py", prefix, "/usual"], capture_output=True, text=True, check=True, timeout=60)
 	place = done.stdout.strip()

@@ -165,7 +165,7 @@ for _ in range(6000):
 
 
 @pytest.mark.needs_root
-def test_record_tells_who_sent_a_signal(proctor, recording, children):
+def test_record_names_the_sender_of_a_signal(proctor, recording, children):
 	victim = children.spawn(["sleep", "60"])
 	child = recording("--interval", "1")
 	killer = subprocess.Popen(["/bin/sh", "-c", "kill -TERM %d" % victim.pid])
@@ -226,7 +226,7 @@ def test_record_ends_cleanly_when_its_terminal_goes_away(proctor, recording):
 	assert child.returncode == 0
 
 
-def test_a_second_recorder_on_the_same_store_is_told_who_the_first_is(proctor, recording):
+def test_a_second_recorder_on_the_same_store_learns_which_the_first_is(proctor, recording):
 	child = recording("--interval", "0.5")
 	done = proctor("record", "--for", "1s")
 	assert done.returncode == 1
@@ -234,7 +234,7 @@ def test_a_second_recorder_on_the_same_store_is_told_who_the_first_is(proctor, r
 	stop(child)
 
 
-def test_record_without_file_descriptors_says_so_and_stores_no_zeros(proctor):
+def test_record_without_file_descriptors_reports_it_and_stores_no_zeros(proctor):
 	done = proctor("record", "--no-bpf", "--interval", "0.3", "--for", "1s",
 		       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16)))
 	if done.returncode == 0:
@@ -309,7 +309,7 @@ def test_record_goes_on_when_the_database_is_removed_under_it(proctor, recording
 
 
 @pytest.mark.needs_root
-def test_record_as_nobody_in_a_directory_of_root_says_what_is_wrong(as_nobody, tmp_path):
+def test_record_as_nobody_in_a_directory_of_root_reports_what_is_wrong(as_nobody, tmp_path):
 	locked = tmp_path / "locked"
 	locked.mkdir(mode=0o755)
 	os.chmod(tmp_path, 0o755)

@@ -35,7 +35,7 @@ def test_the_daemon_is_asked_first(daemon):
 	assert line.split(":")[0].strip() == told["level"]
 
 
-def test_without_a_daemon_a_look_has_to_do(cold):
+def test_without_a_daemon_a_sample_has_to_do(cold):
 	told = ask(cold.proctor)
 	assert told["source"] == "look" and told["level"] in LEVELS
 	for words in ([], ["--json"]):
@@ -46,7 +46,7 @@ def test_without_a_daemon_a_look_has_to_do(cold):
 	assert told == {"schema": 1, "level": None, "reason": None, "delay_seconds": None, "admits_job": None, "source": None}
 
 
-def test_one_that_is_named_and_not_there_is_told(cold):
+def test_one_that_is_named_and_missing_is_reported(cold):
 	done = cold.proctor("pressure", "--json")
 	assert json.loads(done.stdout)["problem"] is None
 	assert "no daemon answers at %s" % cold.socket in done.stderr and "sampling the machine instead" in done.stderr
@@ -134,7 +134,7 @@ def test_a_limit_counts_what_cannot_be_given_back_wherever_it_is_set(cold, child
 	cold.stop()
 
 
-def test_a_daemon_that_hangs_is_told_and_a_look_does(daemon):
+def test_a_daemon_that_hangs_is_reported_and_a_sample_is_used_instead(daemon):
 	daemon.process.send_signal(signal.SIGSTOP)
 	try:
 		done = daemon.proctor("pressure", "--json")
@@ -144,7 +144,7 @@ def test_a_daemon_that_hangs_is_told_and_a_look_does(daemon):
 	assert "process %d, does not answer" % daemon.process.pid in done.stderr and "sampling the machine instead" in done.stderr
 
 
-def test_who_waits_is_told_when_the_daemon_is_gone(cold, children):
+def test_a_waiting_client_is_informed_when_the_daemon_is_gone(cold, children):
 	"""Its limit was the daemon's; a look of one's own does not have it."""
 	set_limit(cold, 1)
 	cold.start()

@@ -45,7 +45,7 @@ def differences(want, got, where="$"):
 		yield "%s: %r instead of %r" % (where, got, want)
 
 
-def test_the_page_tells_what_a_door_answers(state_dir):
+def test_the_page_documents_what_a_door_answers(state_dir):
 	with Job(state_dir) as job, job.line() as line:
 		for sent, want in exchanges(DOC.read_text(encoding="utf-8").split(DAEMON)[0]):
 			line.send(sent.replace("PID", str(job.process.pid)) + "\n")
@@ -56,7 +56,7 @@ def test_the_page_tells_what_a_door_answers(state_dir):
 				assert list(differences(json.loads(want), got)) == [], sent
 
 
-def test_the_page_tells_what_the_daemon_answers(daemon, children):
+def test_the_page_documents_what_the_daemon_answers(daemon, children):
 	sleeper = children.spawn(["sleep", "60"])
 	with daemon.line() as line:
 		line.call("daemon.top.stream", subscribe=True)

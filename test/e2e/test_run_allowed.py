@@ -311,7 +311,7 @@ def test_a_process_that_is_watched_is_allowed_what_it_is_and_not_what_we_are(run
 
 
 @pytest.mark.needs_root
-def test_address_space_that_is_limited_is_told(daemon):
+def test_address_space_that_is_limited_is_reported(daemon):
 	with waiting("prlimit", "--as=%d" % (700 << 20)) as process:
 		daemon.result("job.start", job_id="worker", pid=process.pid)
 		assert allowed(listed(daemon, "worker"))["memory_source"] == "ulimit" and listed(daemon, "worker")["allowed_memory_mb"] == 700

@@ -78,7 +78,7 @@ def test_a_job_that_ends_well_reports_that_a_process_ran_out_of_memory(run, as_n
 
 
 @pytest.mark.needs_root
-def test_a_plain_user_who_was_killed_otherwise_is_told_no_more(as_nobody, limited):
+def test_a_plain_user_whose_job_was_killed_otherwise_learns_no_more(as_nobody, limited):
 	"""The group has met its limit before, and killed for it."""
 	run = Plain(as_nobody, limited, PROCTOR_SOCKET="/nonexistent")
 	subprocess.run(["/usr/bin/python3", "-c", EAT], preexec_fn=enter(limited), check=False)
@@ -192,7 +192,7 @@ def test_a_key_is_named(run, tier, key, words):
 
 
 @pytest.mark.parametrize("tier", ["bpf", "connector"])
-def test_a_program_that_handles_the_key_and_ends_by_it_is_told_alike(run, tier):
+def test_a_program_that_handles_the_key_and_ends_by_it_is_reported_alike(run, tier):
 	program = "import time; print('on', flush=True); time.sleep(60)"
 	with Terminal(["bash", "--norc", "-i"], run.env) as tty:
 		tty.expect(r"READY\$ ")

@@ -47,7 +47,7 @@ def test_two_hundred_runs_at_once_are_all_stored(run):
 @pytest.mark.needs_root
 @pytest.mark.parametrize("script, options", [("sleep 60 & sleep 60", ["--time", "0.1s"]), ("sleep 60 & sleep 0.1", ["--kill-leftovers"])],
                          ids=["time", "kill-leftovers"])
-def test_totals_of_who_was_ended_by_us_are_waited_for_on_a_busy_machine(run, children, script, options):
+def test_totals_of_processes_that_we_ended_are_waited_for_on_a_busy_machine(run, children, script, options):
 	for _ in range(8):
 		children.spawn(["timeout", "60", "sh", "-c", "while :; do /bin/true; done"], start_new_session=False)
 	for _ in range(12):

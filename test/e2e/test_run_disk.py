@@ -51,7 +51,7 @@ def warnings(stderr):
 
 
 @pytest.mark.needs_root
-def test_a_disk_that_we_fill_costs_no_more_than_the_block_says(run, tmp_path):
+def test_a_disk_that_we_fill_costs_no_more_than_the_block_states(run, tmp_path):
 	ended, listed, report = on_small_disk(run, tmp_path / "small", STORM)
 	assert ended[:2] == [7, "out\n"]
 	said = warnings(ended[2])
@@ -90,7 +90,7 @@ def test_a_disk_that_others_fill_leaves_a_job_whose_end_is_not_recorded(run, tmp
 
 @pytest.mark.needs_root
 @pytest.mark.parametrize("options, lines", [((), 1), (("--summary",), 1), (("--quiet",), 0)])
-def test_a_disk_that_is_full_from_the_start_is_said_once(run, tmp_path, options, lines):
+def test_a_disk_that_is_full_from_the_start_is_reported_once(run, tmp_path, options, lines):
 	small = tmp_path / "small"
 	small.mkdir()
 	ended, listed, report = on_small_disk(run, small, "echo out; exit 7", size="64k", options=options)
@@ -116,7 +116,7 @@ def test_a_run_folder_elsewhere_has_all_that_the_store_has_not(run, tmp_path):
 
 
 @pytest.mark.needs_root
-def test_a_run_folder_on_the_full_disk_is_said_once_too(run, tmp_path):
+def test_a_run_folder_on_the_full_disk_is_reported_once_too(run, tmp_path):
 	small = tmp_path / "small"
 	ended, _, _ = on_small_disk(run, small, "sleep 0.3; " + FILL + STORM, size="1m", options=["--out", (small / "out").as_posix()])
 	assert ended[:2] == [7, "out\n"]
@@ -141,7 +141,7 @@ def test_a_state_directory_that_vanishes_is_made_anew(run, before, after):
 
 
 @pytest.mark.needs_root
-def test_a_state_directory_that_cannot_be_made_anew_is_said_once(as_nobody):
+def test_a_state_directory_that_cannot_be_made_anew_is_reported_once(as_nobody):
 	story = 'sleep 0.8; rm -rf "$PROCTOR_STATE_DIR"; : > "$PROCTOR_STATE_DIR"; sleep 0.8; echo out; exit 5'
 	done = as_nobody("run", "--summary", "--", "sh", "-c", story)
 	assert (done.returncode, done.stdout) == (5, "out\n"), done.stderr

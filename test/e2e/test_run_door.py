@@ -51,7 +51,7 @@ def test_what_a_killed_recorder_left_goes_with_the_next_and_nothing_else(proctor
 	assert (jobs / "alive/sock").exists() and (jobs / "kept/file").exists()
 
 
-def test_sheets_move_the_progress_that_the_door_tells(proctor):
+def test_sheets_move_the_progress_that_the_door_reports(proctor):
 	jobs = run_inside(proctor, """
 ends = [subprocess.run([binary, "sheet", *words]).returncode for words in (
 	["1/4", "--label", "prepare", "--", "true"], ["sh", "-c", "exit 3"], ["--", "sh", "-c", "kill -9 $$"])]
@@ -92,7 +92,7 @@ print(json.dumps([second.returncode, second.stderr, first.wait()]))
 	assert [(s["status"], s["exit_code"]) for s in report["sheets"]] == [("failed", 4)]
 
 
-def test_a_job_whose_state_directory_is_gone_is_not_told_to_have_ended(proctor, state_dir):
+def test_a_job_whose_state_directory_is_gone_is_not_reported_as_ended(proctor, state_dir):
 	told = run_inside(proctor, """
 import shutil
 while os.path.exists(os.environ["PROCTOR_STATE_DIR"]):  # a recorder that begins a new store meanwhile makes it again
@@ -126,7 +126,7 @@ print(json.dumps([mine, context]))
 	assert context["rss_mb"] > 0 and context["anomalies_active"] == []
 
 
-def test_events_tell_of_the_processes_of_the_job(proctor):
+def test_events_show_the_processes_of_the_job(proctor):
 	events = run_inside(proctor, """
 subprocess.run(["true"])
 end = time.monotonic() + 30
@@ -212,7 +212,7 @@ with Line(sock) as ear:
 	assert 561 <= context["rss_mb"] <= 620 and context["anomalies_active"] == ["memory_spike"], context
 
 
-def test_who_subscribes_hears_of_sheets_and_of_processes_in_order(proctor):
+def test_a_subscriber_receives_sheets_and_processes_in_order(proctor):
 	heard = run_inside(proctor, """
 heard = []
 with Line(sock) as line:
@@ -260,7 +260,7 @@ with Line(sock) as line:
 	assert answer["error"]["data"]["code"] == "permission_denied"
 
 
-def test_the_door_tells_the_pressure_of_the_machine(proctor):
+def test_the_door_reports_the_pressure_of_the_machine(proctor):
 	pressure, admitted = run_inside(proctor, """
 end = time.monotonic() + 30
 with Line(sock) as line:

@@ -79,7 +79,7 @@ def test_a_program_does_not_inherit_the_peak_of_what_ran_before_it(proctor, as_n
 	assert all((p["peak_rss_mb"] or 0) < 30 for p in told["costly_processes"] if p["name"] == command[0])
 
 
-def test_a_single_look_tells_how_long_nobody_had_looked(run):
+def test_a_job_of_one_tick_has_the_time_without_ticks_as_its_interval(run):
 	def run_once():
 		run("sleep", "0.07")
 		return run.sql("SELECT j.* FROM jobs j JOIN job_samples s USING (job_id)"
@@ -95,7 +95,7 @@ def test_a_single_look_tells_how_long_nobody_had_looked(run):
 @pytest.mark.parametrize("script, options", [("sleep 0.4 & sleep 0.4; wait", []), ("sleep 0.4 &", ["--wait"]),
                                              ("sleep 60 & sleep 0.4", ["--kill-leftovers"]), ("sleep 60", ["--time", "0.4s"])],
                          ids=["plain", "wait", "kill-leftovers", "time"])
-def test_the_time_after_the_last_look_counts_as_an_interval(run, tier, script, options):
+def test_the_time_after_the_last_tick_counts_as_an_interval(run, tier, script, options):
 	run("sh", "-c", script + " >/dev/null 2>&1", options=["--tier", tier, "--interval", "5s", *options])
 	job = run.job()
 	assert 0.2 < job["interval_seconds"] <= job["duration_seconds"]
@@ -103,7 +103,7 @@ def test_the_time_after_the_last_look_counts_as_an_interval(run, tier, script, o
 
 @pytest.mark.needs_root
 @pytest.mark.parametrize("tier", TIERS)
-def test_a_look_after_the_end_makes_no_interval_longer_than_the_job(run, tier):
+def test_a_tick_after_the_end_makes_no_interval_longer_than_the_job(run, tier):
 	for _ in range(5):
 		run("sh", "-c", "sleep 2 >/dev/null 2>&1 &", options=["--tier", tier])  # it ends before the first tick, and what it left is looked at
 	for job in run.sql("SELECT * FROM jobs"):

@@ -44,7 +44,7 @@ def test_time_ends_a_child_that_ignores_sigterm(run, tier):
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_time_ends_who_stands_still(run, tier):
+def test_the_time_limit_ends_a_stopped_process(run, tier):
 	done = run("sh", "-c", "setsid sh -c 'kill -STOP $$; sleep 30' & sleep 30", options=["--time", "0.5s", "--grace", "15s", "--tier", tier])
 	assert done.returncode == -15 and hit(run) == {"time"}
 	assert 0.5 <= run.job()["duration_seconds"] < 10  # it heard SIGTERM: nobody waited for the grace
@@ -71,7 +71,7 @@ def test_time_holds_while_leftovers_are_waited_for(run, tier, deaf):
 	assert (run.job()["outlived_processes"], run.job()["leaked_processes"]) in ((2, 0), (None, 0))
 
 
-def test_a_job_within_a_job_that_its_limit_killed_is_said_to_be(run):
+def test_a_job_within_a_job_that_its_limit_killed_is_reported_as_killed(run):
 	inner = run.line("sh", "-c", "trap '' TERM; sleep 30; sleep 30", options=["--job-id", "inner"])
 	done = run(*inner, options=["--job-id", "outer", "--time", "1s", "--grace", "0.5s"])
 	assert done.returncode == -9, done.stderr
@@ -80,7 +80,7 @@ def test_a_job_within_a_job_that_its_limit_killed_is_said_to_be(run):
 	assert "time limit" in listed["outer"]["result"]
 
 
-def test_a_job_that_is_in_time_is_not_said_to_have_met_its_limit(run):
+def test_a_job_that_is_in_time_is_not_reported_to_have_met_its_limit(run):
 	assert run("sh", "-c", "exit 4", options=["--time", "20s"]).returncode == 4
 	assert hit(run) == set() and run.job()["result"] == "failed"
 	assert run.job()["limit_time_seconds"] == 20
@@ -96,7 +96,7 @@ def test_a_memory_limit_without_its_unit_is_refused_with_the_one_that_was_meant(
 
 
 @pytest.mark.parametrize("text, seconds", [("1h30m", 5400), ("1:30:00", 5400), ("90", 90), ("90s", 90), ("1d", 86400), ("1-02:00:00", 93600)])
-def test_a_time_limit_may_be_written_as_people_and_slurm_write_it(run, text, seconds):
+def test_a_time_limit_may_be_written_as_humans_and_slurm_write_it(run, text, seconds):
 	assert run("true", options=["--time", text]).returncode == 0
 	assert run.job()["limit_time_seconds"] == seconds
 
@@ -127,7 +127,7 @@ def test_a_limit_that_cannot_be_held_is_refused_before_the_start(as_nobody, opti
 
 @pytest.mark.needs_root
 @pytest.mark.parametrize("tier", TIERS)
-def test_memory_that_hits_the_limit_is_told_as_our_own(run, tier):
+def test_memory_that_hits_the_limit_is_reported_as_our_own(run, tier):
 	done = run(LOAD, "mem", 200, 100, options=["--mem", "50M", "--summary", "--tier", tier])
 	assert done.returncode == -9, done.stderr
 	job = run.job()
@@ -139,7 +139,7 @@ def test_memory_that_hits_the_limit_is_told_as_our_own(run, tier):
 
 @pytest.mark.needs_root
 @pytest.mark.parametrize("outer, inner, met", [("50M", "90M", "outer"), ("90M", "50M", "inner")])
-def test_the_limit_that_was_met_is_told_also_of_a_job_within_a_job(run, outer, inner, met):
+def test_the_limit_that_was_met_is_reported_also_for_a_job_within_a_job(run, outer, inner, met):
 	run(*run.line(LOAD, "mem", 200, 100, options=["--mem", inner, "--name", "inner"]), options=["--mem", outer, "--name", "outer"])
 	jobs = {job["type"]: job for job in run.jobs()}
 	assert {name: (job["limits_hit"], job["oom_kills"]) for name, job in jobs.items()} == {
@@ -158,7 +158,7 @@ def test_memory_below_the_limit_is_left_alone(run):
 
 @pytest.mark.needs_root
 @pytest.mark.parametrize("tier", TIERS)
-def test_cpu_is_held_back_and_told(run, tier):
+def test_cpu_is_throttled_and_reported(run, tier):
 	# So little that it is less than its share of a busy machine.
 	done = run(LOAD, "cpu", 2, 40, options=["--cpu", "0.04", "--summary", "--tier", tier])
 	assert done.returncode == 0, done.stderr
@@ -219,7 +219,7 @@ except ChildProcessError:
 
 
 @pytest.mark.needs_root
-def test_a_short_job_that_met_the_limit_of_its_user_says_so(as_somebody):
+def test_a_short_job_that_met_the_limit_of_its_user_reports_it(as_somebody):
 	done = as_somebody("run", "--job-id", "burst", "--interval", "5", "--pids", "40", "--", "/usr/bin/python3", "-S", "-c", BURST)
 	assert done.returncode == 3, done.stderr
 	job = json.loads(as_somebody("ls", "--json").stdout)["jobs"][0]

@@ -99,7 +99,7 @@ def test_each_begins_and_ends_once_among_the_events(escaped):
 		assert (last["exit_code"], last["signal_num"]) == ((end, None) if end >= 0 else (None, -end)), way
 
 
-def test_totals_of_each_are_told_where_the_kernel_tells_them(escaped):
+def test_totals_of_each_are_reported_where_the_kernel_reports_them(escaped):
 	if escaped.job["tier"].startswith("BPF"):
 		final = [row for row in escaped.rows if (row["final"] or 0) & FINAL_CPU]
 		assert len(final) > 0.9 * len(escaped.rows)  # the kernel is free to report the last ones too late: those have samples
@@ -110,13 +110,13 @@ def test_totals_of_each_are_told_where_the_kernel_tells_them(escaped):
 	assert escaped.job["cpu_seconds"] > 0
 
 
-def test_who_is_a_thread_is_no_process(run):
+def test_a_thread_is_no_process(run):
 	assert run(LOAD, "thread", 5, 1).returncode == 0
 	assert run.job()["processes"] == 1
 
 
 @pytest.mark.tier("looks")
-def test_by_looks_alone_it_is_at_least_and_the_command_has_its_end(run, children, gate):
+def test_by_ticks_alone_it_is_at_least_and_the_command_has_its_end(run, children, gate):
 	launcher = children.spawn(run.line("sh", "-c", "%s all >/dev/null; cat %s; exit 3" % (WAYS, gate), options=["--tier", "looks", "--interval", "0.05"]),
 				  env=run.env)
 	wait_for(lambda: run.is_recorded() and run.processes("command = 'cat %s'" % gate))
@@ -129,7 +129,7 @@ def test_by_looks_alone_it_is_at_least_and_the_command_has_its_end(run, children
 
 
 @pytest.mark.parametrize("tier", EVENT_TIERS)
-def test_a_command_that_is_over_before_we_look_has_its_name_and_end(run, tier):
+def test_a_command_that_ends_before_the_first_tick_has_its_name_and_end(run, tier):
 	for _ in range(10):  # with one CPU for both, it often is
 		done = run("true", options=["--tier", tier], preexec_fn=lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}))
 		assert (done.returncode, done.stderr) == (0, "")
@@ -139,7 +139,7 @@ def test_a_command_that_is_over_before_we_look_has_its_name_and_end(run, tier):
 
 
 @pytest.mark.tier("connector")
-def test_a_program_that_was_over_before_we_looked_has_no_name_but_never_that_of_another(connected):
+def test_a_program_that_ended_before_a_tick_has_no_name_but_never_that_of_another(connected):
 	_, run = connected("sh", "-c", "seq 300 | xargs -n1 true; true")
 	commands = Counter(row["command"] for row in run.processes() if row["comm"] == "xargs")
 	assert commands == Counter(["xargs -n1 true"])
@@ -220,7 +220,7 @@ def gone(pids):
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_what_is_left_behind_is_told_and_left_alone(run, left, tier):
+def test_leftover_processes_are_reported_and_left_alone(run, left, tier):
 	began = time.monotonic()
 	done = run(WAYS, "leave", 3, options=["--tier", tier, "--summary"])
 	assert time.monotonic() - began < 60  # they sleep for two minutes
@@ -250,7 +250,7 @@ LARGE = "import time; block = bytearray(100 << 20); open('ready', 'w').write('ye
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_who_is_left_behind_can_be_the_hungriest(run, left, tier, tmp_path):
+def test_a_leftover_process_can_be_the_hungriest(run, left, tier, tmp_path):
 	script = 'setsid "$0" -c "$1" >/dev/null 2>&1 & echo $!; read line <ready; sleep 0.01'
 	os.mkfifo(tmp_path / "ready")
 	done = run("sh", "-c", script, sys.executable, LARGE, options=["--tier", tier], cwd=tmp_path)
@@ -274,7 +274,7 @@ def test_wait_stays_until_all_have_ended(run, children, left, tier):
 	assert run.processes("ended IS NULL") == []
 
 
-def test_who_waits_can_be_told_to_go(run, children, left):
+def test_a_signal_ends_the_wait_for_leftovers(run, children, left):
 	child = children.spawn(run.line(WAYS, "leave", 2, options=["--wait"]), env=run.env, stdout=subprocess.PIPE, text=True)
 	command = leave_pids(child.stdout.read(), left)
 	wait_for(lambda: state_of(command) == "")

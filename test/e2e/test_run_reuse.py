@@ -182,10 +182,10 @@ def test_three_lives_of_one_pid_are_three_processes(run, tier):
 
 
 @pytest.mark.parametrize("tier", ["bpf"])
-def test_lives_too_short_to_be_looked_at_are_told_apart_too(run, tier):
+def test_processes_too_short_for_a_tick_are_distinguished_too(run, tier):
 	short_lives(run, tier)
 
 
 @pytest.mark.parametrize("tier", ["bpf", "looks"])
-def test_a_stranger_that_gets_a_pid_of_the_job_is_not_of_the_job(run, tier):
+def test_an_unrelated_process_that_gets_a_pid_of_the_job_is_not_of_the_job(run, tier):
 	stranger(run, tier)

@@ -10,7 +10,7 @@ TRIES = 6
 
 
 @pytest.mark.parametrize("story", [three_lives, short_lives, stranger], ids=lambda story: story.__name__)
-def test_processes_of_one_pid_are_told_apart(run, story):
+def test_processes_of_one_pid_are_distinguished(run, story):
 	"""Repeats a story whose recorder lost events, a few times."""
 	for left in reversed(range(TRIES)):
 		try:

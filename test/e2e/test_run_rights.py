@@ -81,7 +81,7 @@ def check(truth, job, worst, best):
 
 
 @pytest.mark.parametrize("name", RIGHTS)
-def test_every_process_is_counted_and_no_figure_says_more_than_is_known(go, name):
+def test_every_process_is_counted_and_no_figure_claims_more_than_is_known(go, name):
 	who, tier, worst, best = RIGHTS[name]
 	truth, job, told = watched(go, who)
 	assert job["tier"].startswith(tier), job["tier"]
@@ -101,7 +101,7 @@ def test_doctor_names_the_tier_that_run_uses(go, name):
 
 
 @pytest.mark.parametrize("who", [NOBODY, hidden(NOBODY)], ids=["nobody", "hidepid"])
-def test_who_may_only_look_counts_no_more_than_there_is(go, who):
+def test_samples_alone_count_no_more_than_there_is(go, who):
 	truth, job, _ = watched(go, who, "--tier", "looks")
 	assert job["tier"] == "samples of /proc"
 	assert 1 <= job["figures"]["processes"] <= CHILDREN + 2 and job["quality"]["processes"] == "at_least"

@@ -58,7 +58,7 @@ def test_a_signal_to_us_alone_reaches_the_command_once(teller):
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_a_signal_that_was_passed_on_is_told_by_who_sent_it_to_us(run, start, tier):
+def test_a_signal_that_was_passed_on_is_reported_with_its_original_sender(run, start, tier):
 	launcher = start("sleep", 60, options=["--tier", tier])
 	command_of(launcher)
 	time.sleep(0.1)  # until its exec is behind it
@@ -78,7 +78,7 @@ def test_a_signal_to_the_group_reaches_the_command_once(teller):
 	assert told(teller) == []
 
 
-def test_signals_to_both_in_turn_are_told_apart(teller):
+def test_signals_to_both_in_turn_are_distinguished(teller):
 	for turn in range(6):
 		if turn % 2:
 			os.killpg(teller.pid, signal.SIGUSR1)
@@ -219,7 +219,7 @@ def test_the_command_outlives_a_launcher_that_is_killed_and_the_job_is_lost(run,
 	assert run.job("type = 'next'")["status"] == "completed"
 
 
-def test_a_command_that_is_killed_is_told_as_such(run, start):
+def test_a_command_that_is_killed_is_reported_as_killed(run, start):
 	launcher = start("sleep", "60")
 	os.kill(command_of(launcher), signal.SIGKILL)
 	assert launcher.wait() == -signal.SIGKILL
@@ -240,7 +240,7 @@ def test_both_may_be_killed_and_nothing_is_left(run, start):
 	assert run.job("type <> 'next'")["status"] == "lost"
 
 
-def test_who_should_end_with_its_parent_does(run, children):
+def test_a_process_that_should_end_with_its_parent_does(run, children):
 	line = ["setpriv", "--pdeathsig", "KILL", *run.line("sleep", "60")]
 	parent = children.python("import subprocess, sys; p = subprocess.Popen(sys.argv[1:]); print(p.pid, flush=True); p.wait()", *line,
 				 env=run.env, stdout=subprocess.PIPE)

@@ -148,7 +148,7 @@ def test_an_interactive_shell_runs_as_a_command(shell):
 	assert shell.run.job()["exit_code"] == 7
 
 
-def test_the_end_is_summed_up_for_who_sits_there(run, tmp_path):
+def test_the_end_is_summed_up_on_a_terminal(run, tmp_path):
 	with Terminal(run.line("sh", "-c", "echo out; exit 3", options=["--name", "told"]), run.env, cwd=tmp_path) as tty:
 		tty.expect("out\r\n")
 		tty.expect("proctor  told   FAILED .*exit 3")
@@ -182,7 +182,7 @@ def test_the_end_begins_a_line_also_behind_the_key_that_brought_it(run, tmp_path
 		assert tty.wait() == -signal.SIGINT
 
 
-def test_a_terminal_that_goes_away_is_told_as_without_us(run, tmp_path):
+def test_a_terminal_that_goes_away_is_handled_as_without_us(run, tmp_path):
 	command = [SIGNALS, int(signal.SIGTERM)]
 	bare = hung_up(run, command, tmp_path / "bare")
 	assert hung_up(run, run.line(*command), tmp_path / "ours") == bare

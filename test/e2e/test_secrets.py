@@ -62,7 +62,7 @@ def test_no_secret_is_stored_or_shown(proctor, children, tier, state_dir):
 	assert all(child.poll() is None for child in before)
 
 
-def test_what_is_said_of_a_job_holds_no_secret(proctor, state_dir, tmp_path):
+def test_what_is_reported_of_a_job_holds_no_secret(proctor, state_dir, tmp_path):
 	said = ["$P mark 'deploy token=%s' password=%s note='with api_key=%s' epoch=3 tokens=17 pin_code=4 passcode=987654321" % ((CANARY,) * 3),
 		"$P phase 'load https://bob:%s@host/x' -- true" % CANARY,
 		"$P sheet 1/1 --label 'upload --token %s' -- true" % CANARY]

@@ -20,7 +20,7 @@ def job(state_dir):
 	running.end()
 
 
-def test_a_sheet_is_opened_by_the_one_who_runs_it_and_closed_at_the_end(proctor, job):
+def test_a_sheet_is_opened_by_its_runner_and_closed_at_the_end(proctor, job):
 	done = proctor("sheet", "2/5", "--label", "train", "--", "sh", "-c", "echo $PPID $PROCTOR_SHEET", env=job.env())
 	assert (done.returncode, done.stderr) == (0, "")
 	pid, num = done.stdout.split()
@@ -107,7 +107,7 @@ def test_a_mark_keeps_the_types_of_its_values(proctor, job):
 			       '"big":"1e999","eq":"a=b","neg":-2,"sci":1500.0,"long":"123456789012345678901","empty":"","é":"ü"}')
 
 
-def test_a_phase_tells_how_long_its_command_took(proctor, job):
+def test_a_phase_shows_how_long_its_command_took(proctor, job):
 	done = proctor("phase", "load", "rows=10", "--", "sh", "-c", "sleep 0.2; exit 4", env=job.env())
 	assert (done.returncode, done.stderr) == (4, "")
 	word, name, ms, _, data = job.heard().split(" ")
@@ -133,7 +133,7 @@ def test_a_door_that_does_not_answer_holds_up_nothing(proctor, state_dir):
 		assert proctor("mark", "x", env={"PROCTOR_JOB_ID": "deaf"}).returncode == 4
 
 
-def test_a_job_whose_recorder_died_is_told_as_that(proctor, state_dir):
+def test_a_job_whose_recorder_died_is_reported_as_such(proctor, state_dir):
 	folder = state_dir / "jobs/dead"
 	folder.mkdir(parents=True)
 	with socket.socket(socket.AF_UNIX) as left:

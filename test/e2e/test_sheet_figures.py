@@ -129,7 +129,7 @@ print("{}")
 """
 
 
-def test_sheets_that_overlap_in_one_process_have_no_figures_and_say_why(job):
+def test_sheets_that_overlap_in_one_process_have_a_reason_instead_of_figures(job):
 	job.python(OVERLAP)
 	sheets = job.sheets()
 	for num in (1, 2):

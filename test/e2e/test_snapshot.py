@@ -45,7 +45,7 @@ def test_json_has_the_keys_of_the_records(proctor, tier):
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_the_machine_is_what_proc_says(proctor, tier):
+def test_the_machine_is_what_proc_shows(proctor, tier):
 	before, load, memory = time.time(), os.getloadavg()[0], psutil.virtual_memory()
 	snapshot = take(proctor, *tier)
 	assert before <= snapshot["timestamp"] <= time.time()
@@ -140,7 +140,7 @@ def table_of(text):
 	return head, [dict(zip(head, line.split(None, len(head) - 1))) for line in lines[1:]]
 
 
-def test_people_get_a_table(proctor, children):
+def test_a_terminal_gets_a_table(proctor, children):
 	children.busy()
 	children.idle(20)
 	done = proctor("snapshot")
@@ -167,7 +167,7 @@ def test_the_table_can_be_sorted_and_cut(proctor, children):
 
 
 @pytest.mark.needs_root
-def test_nobody_sees_holes_where_he_may_not_look(as_nobody, children):
+def test_nobody_sees_holes_where_access_is_denied(as_nobody, children):
 	child = children.idle(1)[0]
 	process = find(take(as_nobody), child.pid)
 	assert process["rss_mb"] > 0 and process["threads"] == 1

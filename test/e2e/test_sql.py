@@ -126,7 +126,7 @@ def test_wrong_usage_is_status_2(proctor, args, word):
 	assert word in done.stderr
 
 
-def test_without_a_store_it_says_where_it_looked(proctor, tmp_path):
+def test_without_a_store_it_reports_where_it_searched(proctor, tmp_path):
 	done = proctor("sql", "SELECT 1")
 	assert (done.returncode, done.stdout) == (3, "")
 	assert "no store at '%s/proctor.db'" % proctor.state_dir in done.stderr
@@ -141,7 +141,7 @@ def test_a_large_answer_flows_and_may_be_cut_off_by_its_reader(recorded):
 	assert (done.stdout, done.stderr) == ("x,name\n1,row 1\n", "")
 
 
-def test_a_table_has_a_ceiling_and_says_so(recorded):
+def test_a_table_has_a_ceiling_and_reports_it(recorded):
 	many = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 1200000) SELECT x FROM c"
 	done = recorded("sql", "--limit-seconds", "60", many)
 	assert done.returncode == 1

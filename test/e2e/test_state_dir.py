@@ -34,7 +34,7 @@ def test_it_is_for_its_owner(proctor):
 
 
 @pytest.mark.needs_root
-def test_a_user_has_his_own(as_nobody):
+def test_a_user_has_a_private_state_directory(as_nobody):
 	as_nobody.env.pop("PROCTOR_STATE_DIR")
 	done = as_nobody(*RECORD, env={"XDG_STATE_HOME": "relative/is/ignored"})
 	assert done.returncode == 0, done.stderr
@@ -45,7 +45,7 @@ def test_a_user_has_his_own(as_nobody):
 
 
 @pytest.mark.needs_root
-def test_a_place_that_cannot_be_written_is_told_with_the_remedy(as_nobody, tmp_path):
+def test_a_place_that_cannot_be_written_is_reported_with_the_remedy(as_nobody, tmp_path):
 	tmp_path.chmod(0o755)
 	closed = as_nobody.place / "closed"
 	closed.mkdir(mode=0o755)
@@ -70,7 +70,7 @@ def test_doctor_reports_a_directory_that_cannot_be_created(as_nobody):
 	assert store["state"] == "degraded" and "cannot be created" in store["note"]
 
 
-def test_a_file_in_its_place_is_told(proctor, tmp_path):
+def test_a_file_in_its_place_is_reported(proctor, tmp_path):
 	(tmp_path / "file").write_text("")
 	for place in (tmp_path / "file", tmp_path / "file/below"):
 		done = proctor(*RECORD, "--state-dir", place)

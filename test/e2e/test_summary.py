@@ -50,7 +50,7 @@ def test_a_folder_gives_what_it_always_gave(proctor, name):
 		assert output == wanted.read_text(encoding="utf-8")
 
 
-def test_it_says_what_was_read_and_what_was_skipped(proctor, tmp_path):
+def test_it_reports_what_was_read_and_what_was_skipped(proctor, tmp_path):
 	folder = write(tmp_path / "run", hw_metrics="t, 1, 2, 3, 4, 5, 6, 7, 8\nt, 1, 2\n# x\nt, [N/A], 2, 3, 4, -, 6, 7, 8\n",
 		       cpu_metrics="")
 	lines = proctor("summary", folder).stdout.splitlines()
@@ -113,7 +113,7 @@ def test_a_folder_without_any_of_the_files_is_status_1_and_they_are_named(procto
 	assert "Not a directory" in done.stderr
 
 
-def test_a_file_that_cannot_be_read_is_told_and_no_success(proctor, tmp_path):
+def test_a_file_that_cannot_be_read_is_reported_and_no_success(proctor, tmp_path):
 	folder = write(tmp_path / "run", hw_metrics="t, 1, 2, 3, 4, 5, 6, 7, 8\n")
 	(folder / "cpu_metrics.csv").mkdir()
 	os.mkfifo(folder / "hw_dmon.csv")
@@ -201,7 +201,7 @@ def test_a_plain_users_folder_begins_with_the_job_too(as_nobody):
 	assert as_nobody("summary", "run", "--json").stdout.count('"job":{"job_id"') == 1
 
 
-def test_a_folder_whose_run_was_killed_says_that_there_is_no_end(run, tmp_path, children):
+def test_a_folder_whose_run_was_killed_shows_that_there_is_no_end(run, tmp_path, children):
 	job = children.spawn(run.line("sleep", "60", options=["--out", tmp_path / "run"]), env=run.env)
 	wait_for(lambda: (tmp_path / "run/summary.json").exists() and '"wall_seconds":' in (tmp_path / "run/summary.json").read_text())
 	(command,) = wait_for(lambda: children_of(job.pid, "sleep"))

@@ -116,7 +116,7 @@ def test_a_call_that_never_returns_is_counted_with_the_time_it_took(run, childre
 
 
 @pytest.mark.needs_root
-def test_programs_and_people_read_where_the_time_went(count, run, proctor):
+def test_programs_and_humans_read_where_the_time_went(count, run, proctor):
 	count("sh", "-c", "dd if=/dev/zero of=/dev/null bs=1 count=50000 2>/dev/null; sleep 0.2; cat /nonexistent 2>/dev/null || true")
 	report = json.loads(proctor("report", "--json").stdout)
 	assert report["quality"]["syscall_hotspots"] == "exact"
@@ -251,7 +251,7 @@ def test_a_job_is_shown_as_it_was_recorded(count, proctor):
 	assert json.loads(proctor("syscalls", "--json").stdout)["syscalls"]["getppid"]["count"] == 300
 
 
-def test_what_cannot_be_counted_is_said(run, proctor):
+def test_what_cannot_be_counted_is_reported(run, proctor):
 	missing = proctor("syscalls", 4194303)
 	assert (missing.returncode, missing.stderr) == (3, "proctor: there is no process 4194303; list them: ps -e\n")
 	run("true")
@@ -266,7 +266,7 @@ SLEEPERS = "import subprocess, sys, time\nsubprocess.Popen([sys.executable, '-c'
 
 
 @pytest.mark.needs_root
-def test_the_daemon_counts_the_calls_of_jobs_when_it_is_told_to(children, cold):
+def test_the_daemon_counts_the_calls_of_jobs_when_it_is_configured_to(children, cold):
 	cold.config.write_text("[profiler]\ninterval_seconds = 1\nstrace_enabled = true\n", encoding="utf-8")
 	daemon = cold.start()
 	assert not tracepoints_in_use()

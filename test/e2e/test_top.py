@@ -31,7 +31,7 @@ def top(proctor, *args):
 	return done.stdout
 
 
-def test_one_screen_shows_the_job_its_step_and_who_sampled(alone, children, gate):
+def test_one_screen_shows_the_job_its_step_and_the_sampler(alone, children, gate):
 	start_job(alone, children, gate)
 	def screen():
 		text = top(alone, "--once", "--width", "120", "--height", "40")
@@ -81,7 +81,7 @@ def test_the_past_is_one_document(alone):
 	assert "recorded" in screen.splitlines()[0] and "in no job" in screen
 
 
-def test_without_a_terminal_it_says_what_to_do(alone):
+def test_without_a_terminal_it_explains_what_to_do(alone):
 	done = alone("top")
 	assert done.returncode == 2
 	assert "--once" in done.stderr and "--json" in done.stderr

@@ -193,7 +193,7 @@ def refused(proctor, *words, **how):
 	return done.returncode, done.stderr
 
 
-def test_what_is_not_there_is_said(proctor, children):
+def test_what_is_missing_is_reported(proctor, children):
 	assert refused(proctor, 4194303) == (3, "proctor: there is no process 4194303; list them: ps -e\n")
 	ended = children.spawn(RESTING)
 	ended.send_signal(signal.SIGKILL)
@@ -263,7 +263,7 @@ def test_a_user_traces_own_processes_and_learns_why_not_others(as_nobody, childr
 
 
 @pytest.mark.needs_root
-def test_a_protected_process_of_the_same_user_is_told_apart(as_nobody, children):
+def test_a_protected_process_of_the_same_user_is_distinguished(as_nobody, children):
 	hidden = children.python("import ctypes, time\nctypes.CDLL(None).prctl(4, 0)\nprint('ready', flush=True)\ntime.sleep(60)",
 				 user=int(NOBODY), group=int(NOBODY), extra_groups=[], stdout=subprocess.PIPE)
 	hidden.stdout.readline()
@@ -466,7 +466,7 @@ def helpers_of(daemon):
 
 @pytest.mark.needs_root
 @pytest.mark.parametrize("uid", [0, int(NOBODY)], ids=["root", "user"])
-def test_the_daemon_traces_into_a_file_until_it_is_told_to_stop(daemon, children, uid):
+def test_the_daemon_traces_into_a_file_until_it_is_ordered_to_stop(daemon, children, uid):
 	target = children.spawn(STORM, **(USERS_OWN if uid else {}))
 	begun = daemon.result("trace.start", uid, pid=target.pid, filter="execve")
 	assert (begun["pid"], begun["uid"], begun["status"], begun["reason"]) == (target.pid, uid, "running", None)

@@ -59,7 +59,7 @@ def test_version_is_there_for_programs_too(proctor):
 	assert json.loads(proctor("--json", "--version").stdout) == told
 
 
-def test_help_says_which_verbs_know_no_json(proctor):
+def test_help_lists_which_verbs_know_no_json(proctor):
 	line = re.search(r"^ +--json (.*\n(?: {26}.*\n)*)", proctor("--help").stdout, re.M)[1]
 	for verb in VERBS:
 		refuses = "      --json" not in proctor(verb, "--help").stdout.split("options:")[1]
@@ -185,7 +185,7 @@ def test_head_takes_what_it_wants(proctor):
 	assert one_line(done.stdout)
 
 
-def test_a_full_disk_behind_stdout_is_told(proctor):
+def test_a_full_disk_behind_stdout_is_reported(proctor):
 	with open("/dev/full", "w", encoding="ascii") as full:
 		done = subprocess.run([proctor.binary, "--help"], env=proctor.env, stdout=full, stderr=subprocess.PIPE, timeout=60,
 				      check=False, text=True)
@@ -257,7 +257,7 @@ def test_a_pipe_gets_no_colours_unless_it_is_asked_for(proctor):
 
 
 @pytest.mark.parametrize("columns", [70, 80, 140])
-def test_tables_in_a_pipe_are_as_wide_as_columns_says(proctor, columns):
+def test_tables_in_a_pipe_are_as_wide_as_columns_demands(proctor, columns):
 	assert proctor("run", "--job-id", "wide", "--", "sh", "-c", ": %s; sh -c 'exit 3'; exit 0" % ("word " * 60)).returncode == 0
 	for args in (["ls"], ["report", "wide"], ["events", "wide"], ["diff", "wide", "wide"], ["snapshot"], ["sql", "SELECT * FROM jobs"]):
 		lines = proctor(*args, env={"COLUMNS": str(columns)}).stdout.splitlines()

@@ -299,7 +299,7 @@ def test_open_files_that_reached_their_limit_are_likely_to_be_the_cause(stage):
 	check(stage, "fds_exhausted", MEDIUM, "die")
 
 
-def test_a_lost_recorder_and_a_lost_machine_are_told_apart(run, tmp_path):
+def test_a_lost_recorder_and_a_lost_machine_are_distinguished(run, tmp_path):
 	stage = Stage("root", run, tmp_path)
 	launcher = subprocess.Popen(run.line("sleep", "60"), env=run.env, stderr=subprocess.DEVNULL)
 	pid = command_of(launcher)

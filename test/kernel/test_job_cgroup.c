@@ -78,7 +78,7 @@ static void test_job_cgroup__knows_the_peak_of_memory(void **state)
 	assert_in_range(r.value[CGROUP_MEM_PEAK], TOUCHED, TOUCHED + (16 << 20));
 }
 
-static void test_job_cgroup__kills_who_exceeds_the_memory_limit_and_says_so(void **state)
+static void test_job_cgroup__kills_and_reports_processes_over_the_memory_limit(void **state)
 {
 	struct job_cgroup *g = limited(JOB_LIMIT_MEM, TOUCHED / 4);
 	struct cgroup_readings r = { 0 };
@@ -127,7 +127,7 @@ static int fork_many(void *arg)
 	return n;
 }
 
-static void test_job_cgroup__refuses_forks_past_the_limit_and_says_so(void **state)
+static void test_job_cgroup__refuses_and_reports_forks_past_the_limit(void **state)
 {
 	struct job_cgroup *g = limited(JOB_LIMIT_PIDS, PIDS_LIMIT);
 	unsigned hit;
@@ -448,9 +448,9 @@ static void test_job_cgroup__of_an_inner_job_that_lives_on_is_left_alone(void **
 
 RUN_GROUP_TESTS(&home, TEST(test_job_cgroup__counts_cpu_time_as_wait4_does),
                 TEST(test_job_cgroup__knows_the_peak_of_memory),
-                TEST(test_job_cgroup__kills_who_exceeds_the_memory_limit_and_says_so),
+                TEST(test_job_cgroup__kills_and_reports_processes_over_the_memory_limit),
                 TEST(test_job_cgroup__does_not_blame_a_limit_that_was_kept),
-                TEST(test_job_cgroup__refuses_forks_past_the_limit_and_says_so),
+                TEST(test_job_cgroup__refuses_and_reports_forks_past_the_limit),
                 TEST(test_job_cgroup__holds_a_job_to_its_share_of_a_core),
                 TEST(test_job_cgroup__is_refused_without_a_word_left_behind),
                 TEST(test_job_cgroup__kills_a_tree_that_forks_on),

@@ -126,7 +126,7 @@ static int ask_as_nobody(void *arg)
 	return 0;
 }
 
-static void test_job_cgroup__says_what_a_plain_user_may_not(void **state)
+static void test_job_cgroup__reports_what_a_plain_user_may_not(void **state)
 {
 	struct yard y = yard_new();
 	int status = reap(child(ask_as_nobody, &y));
@@ -181,12 +181,12 @@ static int ask_read_only(void *arg)
 	return 0;
 }
 
-static void test_job_cgroup__says_that_control_groups_are_read_only(void **state)
+static void test_job_cgroup__reports_that_control_groups_are_read_only(void **state)
 {
 	assert_int_equal(reap(child(ask_read_only, NULL)), 0);
 }
 
 RUN_GROUP_TESTS(&home, TEST(test_job_cgroup__works_for_a_plain_user_in_a_delegated_group),
-                TEST(test_job_cgroup__says_what_a_plain_user_may_not),
+                TEST(test_job_cgroup__reports_what_a_plain_user_may_not),
                 TEST(test_job_cgroup__works_in_a_cgroup_namespace),
-                TEST(test_job_cgroup__says_that_control_groups_are_read_only))
+                TEST(test_job_cgroup__reports_that_control_groups_are_read_only))

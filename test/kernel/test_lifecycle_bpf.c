@@ -100,7 +100,7 @@ static int send_term(void *pid)
 	return kill(*(pid_t *)pid, SIGTERM);
 }
 
-static void test_lifecycle_bpf__names_who_sent_a_signal(void **state)
+static void test_lifecycle_bpf__names_the_sender_of_a_signal(void **state)
 {
 	struct live *live = *state;
 	pid_t victim = child(wait_for_signal, NULL);
@@ -120,7 +120,7 @@ static void test_lifecycle_bpf__names_who_sent_a_signal(void **state)
 	assert_int_equal(e->id.start_ticks, told(live, EVENT_SPAWN, victim)->id.start_ticks);
 }
 
-static void test_lifecycle_bpf__a_kill_is_told_apart(void **state)
+static void test_lifecycle_bpf__a_kill_is_distinguished(void **state)
 {
 	struct live *live = *state;
 	pid_t pid = child(wait_for_signal, NULL);
@@ -201,7 +201,7 @@ static bool make_memory_group(char group[100])
 	return false;
 }
 
-static void test_lifecycle_bpf__tells_who_was_killed_for_lack_of_memory(void **state)
+static void test_lifecycle_bpf__reports_processes_killed_for_lack_of_memory(void **state)
 {
 	struct live *live = *state;
 	char group[100];
@@ -349,7 +349,7 @@ static int enter_namespace(void *arg)
 	return WEXITSTATUS(status);
 }
 
-static void test_lifecycle_bpf__tells_the_pids_of_its_own_namespace(void **state)
+static void test_lifecycle_bpf__reports_the_pids_of_its_own_namespace(void **state)
 {
 	(void)state;
 	assert_int_equal(WEXITSTATUS(reap(child(enter_namespace, NULL))), SEEN);
@@ -379,12 +379,12 @@ static void test_lifecycle_bpf__needs_two_capabilities_and_no_more(void **state)
 RUN_LIVE_TESTS(&probe_lifecycle_bpf, LIVE(test_lifecycle_bpf__sees_a_life_of_a_few_milliseconds),
                LIVE(test_lifecycle_bpf__keeps_the_beginning_of_a_long_command_line),
                LIVE(test_lifecycle_bpf__a_thread_is_not_a_process),
-               LIVE(test_lifecycle_bpf__names_who_sent_a_signal),
-               LIVE(test_lifecycle_bpf__a_kill_is_told_apart),
+               LIVE(test_lifecycle_bpf__names_the_sender_of_a_signal),
+               LIVE(test_lifecycle_bpf__a_kill_is_distinguished),
                LIVE(test_lifecycle_bpf__a_crash_is_nobodys_signal),
-               LIVE(test_lifecycle_bpf__tells_who_was_killed_for_lack_of_memory),
+               LIVE(test_lifecycle_bpf__reports_processes_killed_for_lack_of_memory),
                LIVE(test_lifecycle_bpf__counts_what_it_lost_and_goes_on),
                LIVE(test_lifecycle_bpf__survives_a_loss_with_many_ends_on_its_mind),
                LIVE(test_lifecycle_bpf__wakes_its_reader_long_before_the_ring_is_full),
-               LIVE(test_lifecycle_bpf__tells_the_pids_of_its_own_namespace),
+               LIVE(test_lifecycle_bpf__reports_the_pids_of_its_own_namespace),
                LIVE(test_lifecycle_bpf__needs_two_capabilities_and_no_more))

@@ -152,7 +152,7 @@ static void test_lifecycle_bpf__totals_are_exact_where_wait4_is_blind(void **sta
 	assert_true(got <= cpu_ns + 3 * NS_PER_MS);
 }
 
-static void test_lifecycle_bpf__tells_the_exit_code(void **state)
+static void test_lifecycle_bpf__reports_the_exit_code(void **state)
 {
 	struct live *live = *state;
 	int code = 42;
@@ -180,7 +180,7 @@ static const struct event *totals_of_zombie(struct live *live)
 	return e;
 }
 
-static void test_lifecycle_bpf__a_zombie_is_told_and_its_totals_when_it_is_reaped(void **state)
+static void test_lifecycle_bpf__a_zombie_is_reported_and_its_totals_when_it_is_reaped(void **state)
 {
 	const struct event *e = NULL;
 
@@ -247,7 +247,7 @@ static void test_lifecycle_bpf__a_program_run_by_a_thread_keeps_the_process(void
 RUN_LIVE_TESTS(&probe_lifecycle_bpf, LIVE(test_lifecycle_bpf__totals_are_those_of_wait4),
                LIVE(test_lifecycle_bpf__threads_are_counted_once_each),
                LIVE(test_lifecycle_bpf__totals_are_exact_where_wait4_is_blind),
-               LIVE(test_lifecycle_bpf__tells_the_exit_code),
-               LIVE(test_lifecycle_bpf__a_zombie_is_told_and_its_totals_when_it_is_reaped),
+               LIVE(test_lifecycle_bpf__reports_the_exit_code),
+               LIVE(test_lifecycle_bpf__a_zombie_is_reported_and_its_totals_when_it_is_reaped),
                LIVE(test_lifecycle_bpf__a_process_ends_with_its_last_thread),
                LIVE(test_lifecycle_bpf__a_program_run_by_a_thread_keeps_the_process))

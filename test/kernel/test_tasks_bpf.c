@@ -325,7 +325,7 @@ static void assert_same(const struct pair *pair, pid_t pid)
 	assert_same_cpu(a, b);
 }
 
-static void test_tasks_bpf__tells_of_every_resting_process_what_proc_tells(void **state)
+static void test_tasks_bpf__matches_proc_for_idle_processes(void **state)
 {
 	struct pair *pair = *state;
 
@@ -345,7 +345,7 @@ static pid_t pid_of(int (*act)(void))
 
 /* The same again, against what the actors themselves know: both looks could be wrong in the same
  * way. */
-static void test_tasks_bpf__tells_what_the_processes_did(void **state)
+static void test_tasks_bpf__reports_what_the_processes_did(void **state)
 {
 	struct pair *pair = *state;
 	const struct live *bpf = pair->bpf;
@@ -536,7 +536,7 @@ static int enter_namespace(void *arg)
 	return WEXITSTATUS(status);
 }
 
-static void test_tasks_bpf__tells_the_pids_of_its_own_namespace(void **state)
+static void test_tasks_bpf__reports_the_pids_of_its_own_namespace(void **state)
 {
 	(void)state;
 	assert_int_equal(WEXITSTATUS(reap(child(enter_namespace, NULL))), SEEN);
@@ -568,11 +568,10 @@ static void test_tasks_bpf__needs_two_capabilities_to_see_all_of_everybody(void 
 }
 
 #define PAIR(name) cmocka_unit_test_setup_teardown(name, pair_open, pair_close)
-RUN_LIVE_TESTS(&probe_tasks_bpf,
-               PAIR(test_tasks_bpf__tells_of_every_resting_process_what_proc_tells),
-               PAIR(test_tasks_bpf__tells_what_the_processes_did),
+RUN_LIVE_TESTS(&probe_tasks_bpf, PAIR(test_tasks_bpf__matches_proc_for_idle_processes),
+               PAIR(test_tasks_bpf__reports_what_the_processes_did),
                PAIR(test_tasks_bpf__shows_every_process_of_the_machine),
                PAIR(test_tasks_bpf__counters_grow_evenly_while_threads_end),
                PAIR(test_tasks_bpf__a_process_without_its_leader_is_alive),
-               PAIR(test_tasks_bpf__tells_the_pids_of_its_own_namespace),
+               PAIR(test_tasks_bpf__reports_the_pids_of_its_own_namespace),
                PAIR(test_tasks_bpf__needs_two_capabilities_to_see_all_of_everybody))

@@ -43,17 +43,17 @@ static void sees_all(const struct probe_ops *ops)
 	assert_true(complete);
 }
 
-static void test_tasks_bpf__loses_nobody_among_many(void **state)
+static void test_tasks_bpf__loses_none_among_many_processes(void **state)
 {
 	(void)state;
 	sees_all(&probe_tasks_bpf);
 }
 
-static void test_tasks_proc__loses_nobody_among_many(void **state)
+static void test_tasks_proc__loses_none_among_many_processes(void **state)
 {
 	(void)state;
 	sees_all(&probe_tasks_proc);
 }
 
-RUN_LIVE_TESTS(&probe_tasks_bpf, TEST(test_tasks_bpf__loses_nobody_among_many),
-               TEST(test_tasks_proc__loses_nobody_among_many))
+RUN_LIVE_TESTS(&probe_tasks_bpf, TEST(test_tasks_bpf__loses_none_among_many_processes),
+               TEST(test_tasks_proc__loses_none_among_many_processes))

@@ -255,7 +255,7 @@ static void test_tasks__a_sleeping_process_that_is_adopted_has_a_new_parent_at_o
 	prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
-static void test_tasks__a_process_that_is_stopped_says_so_at_once(void **state)
+static void test_tasks__a_process_that_is_stopped_is_shown_stopped_at_once(void **state)
 {
 	struct sleeper s = sleeper_new(NULL);
 
@@ -454,7 +454,7 @@ RUN_LIVE_TESTS(&probe_tasks_bpf,
                TEST(test_tasks__reads_everything_in_full_when_a_pass_was_lost),
                TEST(test_tasks__two_readers_do_not_hide_changes_from_each_other),
                PROBE(test_tasks__a_sleeping_process_that_is_adopted_has_a_new_parent_at_once),
-               PROBE(test_tasks__a_process_that_is_stopped_says_so_at_once),
+               PROBE(test_tasks__a_process_that_is_stopped_is_shown_stopped_at_once),
                PROBE(test_tasks__memory_that_is_taken_from_a_sleeping_process_is_gone_at_once),
                PROBE(test_tasks__a_limit_set_from_outside_is_seen_within_16_passes),
                PROBE(test_tasks__another_user_is_seen_at_once),

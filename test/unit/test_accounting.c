@@ -55,7 +55,7 @@ static struct launch_end reaped(long user_us, long system_us, long maxrss_kib)
 		assert_int_equal((job).figures[JOB_FIGURE_##id].value, (v));                       \
 	} while (0)
 
-static void test_accounting__is_exact_when_every_end_was_told(void **state)
+static void test_accounting__is_exact_when_every_end_was_reported(void **state)
 {
 	struct snapshot snap = { .events_only = true };
 	struct accounting t = { 0 };
@@ -186,7 +186,7 @@ static void test_accounting__counts_a_failing_sheet_once(void **state)
 	accounting_done(&t);
 }
 
-static void test_accounting__counts_it_once_when_its_command_is_told_last(void **state)
+static void test_accounting__counts_it_once_when_its_command_is_reported_last(void **state)
 {
 	const struct job_usage_sources from = { .processes = 2, .births_are_reported = true };
 	struct snapshot snap = { .events_only = true };
@@ -246,7 +246,7 @@ static void test_accounting__is_at_least_when_an_end_is_without_totals_or_somebo
 	snapshot_done(&snap);
 }
 
-static void test_accounting__takes_late_totals_for_an_end_that_was_told(void **state)
+static void test_accounting__takes_late_totals_for_an_end_that_was_reported(void **state)
 {
 	struct snapshot snap = { .events_only = true };
 	struct accounting t = { 0 };
@@ -283,7 +283,7 @@ static void test_accounting__believes_the_control_group_before_all(void **state)
 	assert_int_equal(job.figures[JOB_FIGURE_CPU_SYSTEM].quality, QUALITY_MISSING);
 }
 
-static void test_accounting__gives_what_wait4_told_as_at_least(void **state)
+static void test_accounting__gives_the_totals_of_wait4_as_at_least(void **state)
 {
 	struct launch_end end = reaped(3000, 1000, 500);
 	struct accounting t = { 0 };
@@ -298,7 +298,7 @@ static void test_accounting__gives_what_wait4_told_as_at_least(void **state)
 	assert_int_equal(job.figures[JOB_FIGURE_OOM_KILLS].quality, QUALITY_MISSING);
 }
 
-static void test_accounting__says_nothing_of_what_nobody_told(void **state)
+static void test_accounting__has_no_figure_for_what_was_not_reported(void **state)
 {
 	struct accounting t = { 0 };
 	struct job job = { 0 };
@@ -348,7 +348,7 @@ static void test_accounting__remembers_when_all_held_most(void **state)
 	ASSERT_FIGURE(job, PEAK_AT, 2 * NS_PER_S, SAMPLED);
 }
 
-static void test_accounting__tells_who_outlived_the_command_from_who_was_left(void **state)
+static void test_accounting__distinguishes_outliving_processes_from_leftover_ones(void **state)
 {
 	struct accounting t = { 0 };
 	struct job job = { 0 };
@@ -382,7 +382,7 @@ static void look_at(struct accounting *t, pid_t pid, uint64_t cpu_ns)
 }
 
 /* A parent that ignores SIGCHLD: wait4 tells nothing of its children, but looks saw them. */
-static void test_accounting__is_never_below_what_the_looks_saw(void **state)
+static void test_accounting__is_never_below_what_the_ticks_saw(void **state)
 {
 	struct launch_end end = reaped(3000, 1000, 500);
 	struct snapshot told = { .events_only = true };
@@ -454,7 +454,7 @@ static void look_at_memory(struct accounting *t, pid_t pid, uint64_t rss_bytes)
 }
 
 /* The kernel's mark lacks a few pages; what was there stays told. */
-static void test_accounting__takes_back_no_peak_that_a_look_saw(void **state)
+static void test_accounting__takes_back_no_peak_that_a_tick_saw(void **state)
 {
 	struct job_usage_sources from = { .processes = 2,
 		                           .living = 2,
@@ -479,7 +479,7 @@ static void test_accounting__takes_back_no_peak_that_a_look_saw(void **state)
 }
 
 /* It lives on, so that no end tells its mark; those of small ones are told after the last look. */
-static void test_accounting__calls_who_is_left_behind_the_hungriest(void **state)
+static void test_accounting__may_name_a_leftover_process_the_hungriest(void **state)
 {
 	struct job_usage_sources from = { .processes = 2,
 		                           .living = 1,
@@ -619,23 +619,23 @@ RUN_TESTS(TEST(test_accounting__takes_a_sample_that_is_newer_than_the_mark),
           TEST(test_accounting__does_not_take_the_first_mark_of_an_older_process_for_a_rise),
           TEST(test_accounting__counts_an_older_process_from_where_it_joined),
           TEST(test_accounting__takes_the_mark_of_an_older_process_that_rose),
-          TEST(test_accounting__takes_back_no_peak_that_a_look_saw),
-          TEST(test_accounting__calls_who_is_left_behind_the_hungriest),
+          TEST(test_accounting__takes_back_no_peak_that_a_tick_saw),
+          TEST(test_accounting__may_name_a_leftover_process_the_hungriest),
           TEST(test_accounting__never_uses_more_than_was_charged),
           TEST(test_accounting__of_a_job_too_short_for_a_tick_takes_what_was_charged),
-          TEST(test_accounting__is_never_below_what_the_looks_saw),
-          TEST(test_accounting__tells_who_outlived_the_command_from_who_was_left),
+          TEST(test_accounting__is_never_below_what_the_ticks_saw),
+          TEST(test_accounting__distinguishes_outliving_processes_from_leftover_ones),
           TEST(test_accounting__does_not_fall_when_the_last_process_ends_before_the_job),
-          TEST(test_accounting__is_exact_when_every_end_was_told),
+          TEST(test_accounting__is_exact_when_every_end_was_reported),
           TEST(test_accounting__takes_the_last_of_equals_for_the_hungriest),
           TEST(test_accounting__calls_none_of_our_own_programs_the_hungriest),
           TEST(test_accounting__counts_a_failing_sheet_once),
-          TEST(test_accounting__counts_it_once_when_its_command_is_told_last),
+          TEST(test_accounting__counts_it_once_when_its_command_is_reported_last),
           TEST(test_accounting__counts_a_program_of_ours_that_failed_by_itself),
           TEST(test_accounting__is_at_least_when_an_end_is_without_totals_or_somebody_lives),
-          TEST(test_accounting__takes_late_totals_for_an_end_that_was_told),
+          TEST(test_accounting__takes_late_totals_for_an_end_that_was_reported),
           TEST(test_accounting__believes_the_control_group_before_all),
-          TEST(test_accounting__gives_what_wait4_told_as_at_least),
-          TEST(test_accounting__says_nothing_of_what_nobody_told),
+          TEST(test_accounting__gives_the_totals_of_wait4_as_at_least),
+          TEST(test_accounting__has_no_figure_for_what_was_not_reported),
           TEST(test_accounting__trusts_no_count_after_a_loss),
           TEST(test_accounting__remembers_when_all_held_most))

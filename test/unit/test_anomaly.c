@@ -52,7 +52,7 @@ static void test_anomaly_rules__is_described_in_a_few_words(void **state)
 	}
 }
 
-static void test_anomaly_rules__values_are_told_in_the_units_of_their_kind(void **state)
+static void test_anomaly_rules__values_are_shown_in_the_units_of_their_kind(void **state)
 {
 	assert_true(anomaly_shown(ANOMALY_MEMORY_SPIKE, 3.0 * MIB) == 3);
 	assert_true(anomaly_shown(ANOMALY_RUNAWAY_PROCESS, 0.5) == 50);
@@ -61,4 +61,4 @@ static void test_anomaly_rules__values_are_told_in_the_units_of_their_kind(void 
 }
 
 RUN_TESTS(TEST(test_anomaly_rules__is_described_in_a_few_words),
-          TEST(test_anomaly_rules__values_are_told_in_the_units_of_their_kind))
+          TEST(test_anomaly_rules__values_are_shown_in_the_units_of_their_kind))

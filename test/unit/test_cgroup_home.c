@@ -142,7 +142,7 @@ static void test_group_open__leaves_the_number_of_processes_to_the_rlimit_where_
 	tree_remove(&t);
 }
 
-static void test_cgroup_home__knows_whom_the_rlimit_of_processes_binds(void **state)
+static void test_cgroup_home__knows_which_users_the_rlimit_of_processes_binds(void **state)
 {
 	static const struct {
 		const char *status;
@@ -172,4 +172,4 @@ RUN_TESTS(TEST(test_cgroup_home__finds_v2_and_v1_of_a_hybrid_machine),
           TEST(test_group_open__survives_that_its_own_group_is_gone),
           TEST(test_group_open__leaves_nothing_behind_where_a_directory_is_no_group),
           TEST(test_group_open__leaves_the_number_of_processes_to_the_rlimit_where_it_binds),
-          TEST(test_cgroup_home__knows_whom_the_rlimit_of_processes_binds))
+          TEST(test_cgroup_home__knows_which_users_the_rlimit_of_processes_binds))

@@ -98,7 +98,7 @@ static void test_cgroup_limit__names_the_file_that_refused(void **state)
 	tree_remove(&t);
 }
 
-static void test_cgroup_limit__was_hit_on_v2_when_its_own_events_say_so(void **state)
+static void test_cgroup_limit__was_hit_on_v2_when_its_own_events_count_it(void **state)
 {
 	struct tree t = tree_new();
 
@@ -141,5 +141,5 @@ RUN_TESTS(TEST(test_cgroup_limit__of_memory_leaves_no_way_out_into_swap),
           TEST(test_cgroup_limit__of_memory_does_without_counted_swap),
           TEST(test_cgroup_limit__of_cpu_is_a_quota_of_at_least_a_millisecond),
           TEST(test_cgroup_limit__names_the_file_that_refused),
-          TEST(test_cgroup_limit__was_hit_on_v2_when_its_own_events_say_so),
+          TEST(test_cgroup_limit__was_hit_on_v2_when_its_own_events_count_it),
           TEST(test_cgroup_limit__was_hit_on_v1_when_somebody_was_killed_in_a_full_group))

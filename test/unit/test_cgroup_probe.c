@@ -178,7 +178,7 @@ static void test_cgroup_probe__leaves_a_removed_group_absent_and_follows_a_move(
 	tree_remove(&t);
 }
 
-static void test_cgroup_probe__says_why_when_there_is_no_group(void **state)
+static void test_cgroup_probe__gives_the_reason_when_there_is_no_group(void **state)
 {
 	struct tree t = tree_new();
 	struct err err = { 0 };
@@ -288,5 +288,5 @@ RUN_TESTS(TEST(test_cgroup_parse_number__wants_the_whole_key),
           TEST(test_cgroup_probe__reads_a_v2_group_and_the_smallest_limits_above_it),
           TEST(test_cgroup_probe__reads_v1_with_its_own_words),
           TEST(test_cgroup_probe__leaves_a_removed_group_absent_and_follows_a_move),
-          TEST(test_cgroup_probe__says_why_when_there_is_no_group),
+          TEST(test_cgroup_probe__gives_the_reason_when_there_is_no_group),
           TEST(test_cgroup_probe__sees_a_real_group_with_a_real_limit))

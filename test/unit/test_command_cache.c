@@ -138,7 +138,7 @@ static void check_crowd(struct command_cache *c, struct sample *s, int n, int st
 	}
 }
 
-static void test_command_cache__are_right_for_those_who_stay_when_a_crowd_goes(void **state)
+static void test_command_cache__is_right_for_remaining_processes_when_a_crowd_ends(void **state)
 {
 	struct tree t = tree_new();
 	struct sample s = { 0 };
@@ -262,7 +262,7 @@ RUN_TESTS(TEST(test_command_cache__reads_once_per_program),
           TEST(test_command_cache__hides_secrets_before_they_are_kept),
           TEST(test_command_cache__asks_again_when_an_exec_was_caught_half_way),
           TEST(test_command_cache__gives_up_on_a_process_that_wiped_its_arguments),
-          TEST(test_command_cache__are_right_for_those_who_stay_when_a_crowd_goes),
+          TEST(test_command_cache__is_right_for_remaining_processes_when_a_crowd_ends),
           TEST(test_process_slots__forget_a_crowd_that_is_gone),
           TEST(test_hidepid__knows_the_words_of_old_and_new_kernels),
           TEST(test_hidepid__lets_tracers_and_members_of_the_group_pass),

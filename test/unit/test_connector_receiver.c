@@ -62,7 +62,7 @@ static bool passes_event(const struct filtered *f, uint32_t what, const int32_t 
 	return passes(f, bytes, n);
 }
 
-static void test_connector_filter__drops_what_only_concerns_threads_or_nobody(void **state)
+static void test_connector_filter__drops_what_only_concerns_threads_or_no_process(void **state)
 {
 	static const struct {
 		uint32_t what;
@@ -361,7 +361,7 @@ static void test_connector_receiver__counts_every_event_that_found_no_room(void 
 	connector_receiver_close(r);
 }
 
-static void test_connector_receiver__empties_the_sockets_while_nobody_takes(void **state)
+static void test_connector_receiver__empties_the_sockets_while_no_reader_takes(void **state)
 {
 	struct connector_receiver *r = receiver_open(ROOMY_BYTES);
 	static struct tally t;
@@ -408,7 +408,7 @@ static void test_connector_receiver__is_readable_while_events_are_left(void **st
 	connector_receiver_close(r);
 }
 
-RUN_TESTS(TEST(test_connector_filter__drops_what_only_concerns_threads_or_nobody),
+RUN_TESTS(TEST(test_connector_filter__drops_what_only_concerns_threads_or_no_process),
           TEST(test_connector_filter__gives_each_message_to_one_socket_and_answers_to_the_first),
           TEST(test_connector_queue__orders_what_several_sockets_and_cpus_gave),
           TEST(test_connector_queue__holds_back_what_happened_after_the_round_began),
@@ -417,5 +417,5 @@ RUN_TESTS(TEST(test_connector_filter__drops_what_only_concerns_threads_or_nobody
           TEST(test_connector_queue__drops_and_counts_beyond_its_ceiling),
           TEST(test_connector_receiver__gives_all_events_of_eight_sockets_in_order),
           TEST(test_connector_receiver__counts_every_event_that_found_no_room),
-          TEST(test_connector_receiver__empties_the_sockets_while_nobody_takes),
+          TEST(test_connector_receiver__empties_the_sockets_while_no_reader_takes),
           TEST(test_connector_receiver__is_readable_while_events_are_left))

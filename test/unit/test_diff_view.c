@@ -87,7 +87,7 @@ static void test_diff_ratio__needs_both_figures(void **state)
 	assert_true(isnan(diff_ratio((struct diff_pair){ one, none })));
 }
 
-static void test_diff_bound__knows_what_a_ratio_of_bounds_says(void **state)
+static void test_diff_bound__knows_what_a_ratio_of_bounds_means(void **state)
 {
 	struct figure exact = kit_exact(2), least = { 2, QUALITY_AT_LEAST },
 		      seen = { 2, QUALITY_SAMPLED };
@@ -131,7 +131,7 @@ static void test_diff_view__does_not_call_bounds_or_times_the_same(void **state)
 	buf_done(&out);
 }
 
-static void test_diff_view__shows_no_ratio_that_says_nothing(void **state)
+static void test_diff_view__shows_no_ratio_without_meaning(void **state)
 {
 	struct report a = { .job = kit_good_job() }, b = { .job = kit_good_job() };
 	struct buf out = { 0 };
@@ -161,7 +161,7 @@ static void assert_verdict(const struct report *a, const struct report *b, const
 	buf_done(&out);
 }
 
-static void test_diff_verdict__says_what_matters_first(void **state)
+static void test_diff_verdict__puts_first_what_matters(void **state)
 {
 	struct report a = make(kit_good_job(), 2, 1), b = make(kit_good_job(), 2, 1);
 
@@ -189,7 +189,7 @@ static void test_diff_verdict__says_what_matters_first(void **state)
 	report_done(&b);
 }
 
-static void test_diff_verdict__tells_a_failure_from_speed(void **state)
+static void test_diff_verdict__distinguishes_a_failure_from_speed(void **state)
 {
 	struct report a = { .job = kit_good_job() }, b = { .job = kit_oom_job() };
 
@@ -236,7 +236,7 @@ static void assert_words(const char *text, const struct report *a, const struct 
 	buf_done(&out);
 }
 
-static void test_diff_condition_words__say_what_was_found(void **state)
+static void test_diff_condition_words__describe_what_was_found(void **state)
 {
 	struct report a = { .job = kit_good_job() }, b = { .job = kit_oom_job() };
 
@@ -259,15 +259,15 @@ static void test_diff_view__of_jobs_without_data_is_short(void **state)
 	buf_done(&out);
 }
 
-RUN_TESTS(TEST(test_diff_bound__knows_what_a_ratio_of_bounds_says),
+RUN_TESTS(TEST(test_diff_bound__knows_what_a_ratio_of_bounds_means),
           TEST(test_diff_ratio__of_two_lower_bounds_is_rough),
           TEST(test_diff_view__does_not_call_bounds_or_times_the_same),
           TEST(test_diff_view__sets_two_jobs_side_by_side), TEST(test_diff_json__holds_the_same),
           TEST(test_diff_ratio__needs_both_figures),
-          TEST(test_diff_view__shows_no_ratio_that_says_nothing),
-          TEST(test_diff_verdict__says_what_matters_first),
-          TEST(test_diff_verdict__tells_a_failure_from_speed),
+          TEST(test_diff_view__shows_no_ratio_without_meaning),
+          TEST(test_diff_verdict__puts_first_what_matters),
+          TEST(test_diff_verdict__distinguishes_a_failure_from_speed),
           TEST(test_diff_verdict__takes_the_largest_process_where_used_is_missing),
           TEST(test_diff_view__of_a_median_names_the_runs),
-          TEST(test_diff_condition_words__say_what_was_found),
+          TEST(test_diff_condition_words__describe_what_was_found),
           TEST(test_diff_view__of_jobs_without_data_is_short))

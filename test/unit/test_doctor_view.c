@@ -63,7 +63,7 @@ static void assert_view(const struct doctor *d, size_t width, const char *golden
 	buf_done(&out);
 }
 
-static void test_doctor_view__tells_what_works_and_what_does_not(void **state)
+static void test_doctor_view__shows_what_works_and_what_does_not(void **state)
 {
 	struct doctor d = healthy();
 
@@ -72,7 +72,7 @@ static void test_doctor_view__tells_what_works_and_what_does_not(void **state)
 	doctor_done(&d);
 }
 
-static void test_doctor_view__tells_when_there_is_little_to_tell(void **state)
+static void test_doctor_view__shows_that_there_is_little_to_show(void **state)
 {
 	struct doctor d = {
 		.version = "0.1.0",
@@ -124,7 +124,7 @@ static void test_doctor_json__holds_the_same(void **state)
 	doctor_done(&d);
 }
 
-RUN_TESTS(TEST(test_doctor_view__tells_what_works_and_what_does_not),
-          TEST(test_doctor_view__tells_when_there_is_little_to_tell),
+RUN_TESTS(TEST(test_doctor_view__shows_what_works_and_what_does_not),
+          TEST(test_doctor_view__shows_that_there_is_little_to_show),
           TEST(test_doctor_view__fits_40_columns),
           TEST(test_doctor_json__holds_the_same))

@@ -31,7 +31,7 @@ static void test_event_details__names_the_sender(void **state)
 	assert_details(&e, NULL, "sender not known");
 }
 
-static void test_event_details__names_who_sent_what_was_passed_on(void **state)
+static void test_event_details__names_the_sender_of_a_passed_on_signal(void **state)
 {
 	struct event e = { .kind = EVENT_SIGNAL,
 		           .is_forwarded = true,
@@ -49,7 +49,7 @@ static void test_event_details__names_who_sent_what_was_passed_on(void **state)
 	assert_details(&e, NULL, "forwarded by proctor; sent to it by the kernel");
 }
 
-static void test_event_details__says_core_and_inferred(void **state)
+static void test_event_details__mentions_core_and_inferred(void **state)
 {
 	struct event e = { .kind = EVENT_EXIT, .core_dumped = true };
 
@@ -102,8 +102,8 @@ static void test_metrics__have_a_key_of_their_own_and_help(void **state)
 }
 
 RUN_TESTS(TEST(test_event_details__names_the_sender),
-          TEST(test_event_details__names_who_sent_what_was_passed_on),
-          TEST(test_event_details__says_core_and_inferred),
+          TEST(test_event_details__names_the_sender_of_a_passed_on_signal),
+          TEST(test_event_details__mentions_core_and_inferred),
           TEST(test_event__has_five_kinds_in_the_view),
           TEST(test_rate_per_s__is_unknown_when_nothing_can_be_known),
           TEST(test_metrics__have_a_key_of_their_own_and_help))

@@ -57,7 +57,7 @@ static void assert_view(struct style style, uint64_t started_ns, const char *gol
 	buf_done(&out);
 }
 
-static void test_events_view__tells_an_event_a_line(void **state)
+static void test_events_view__shows_an_event_a_line(void **state)
 {
 	setenv("TZ", "UTC", 1);
 	tzset();
@@ -98,5 +98,5 @@ static void test_events_kinds__are_read_from_a_list(void **state)
 	assert_int_equal(kinds, 1u << EVENT_SPAWN | 1u << EVENT_EXIT);
 }
 
-RUN_TESTS(TEST(test_events_view__tells_an_event_a_line), TEST(test_events_json__is_one_object_each),
+RUN_TESTS(TEST(test_events_view__shows_an_event_a_line), TEST(test_events_json__is_one_object_each),
           TEST(test_events_kinds__are_read_from_a_list))

@@ -44,7 +44,7 @@ static void check_words(const char *name, int code, const char *words)
 	assert_int_equal(err.code, code);
 }
 
-static void test_exec_error__says_not_found_as_shells_do(void **state)
+static void test_exec_error__reports_not_found_as_shells_do(void **state)
 {
 	(void)state;
 	check_words("train.sh", ENOENT, "train.sh: command not found");
@@ -88,7 +88,7 @@ static void test_exec_error__names_the_interpreter_that_is_missing(void **state)
 	check_words("./train.sh", ENOENT, "./train.sh: the loader it asks for was not found");
 }
 
-static void test_exec_error__tells_why_it_is_denied(void **state)
+static void test_exec_error__explains_why_it_is_denied(void **state)
 {
 	(void)state;
 	put_script("#!/bin/sh\n", 0644);
@@ -101,8 +101,8 @@ static void test_exec_error__tells_why_it_is_denied(void **state)
 
 #define FILE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-RUN_TESTS(FILE_TEST(test_exec_error__says_not_found_as_shells_do),
+RUN_TESTS(FILE_TEST(test_exec_error__reports_not_found_as_shells_do),
           FILE_TEST(test_exec_error__is_not_found_where_only_a_directory_cannot_be_searched),
           FILE_TEST(test_exec_error__points_to_the_file_that_lies_here),
           FILE_TEST(test_exec_error__names_the_interpreter_that_is_missing),
-          FILE_TEST(test_exec_error__tells_why_it_is_denied))
+          FILE_TEST(test_exec_error__explains_why_it_is_denied))

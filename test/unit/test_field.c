@@ -7,7 +7,7 @@
 #include "check.h"
 #include "view/field_view.h"
 
-static void test_fields__say_what_each_key_means_and_have_it_once(void **state)
+static void test_fields__explain_each_key_and_have_it_once(void **state)
 {
 	static const struct field_table *const tables[] = { &job_fields,     &sheet_fields,
 		                                            &process_fields, &event_fields,
@@ -60,6 +60,6 @@ static void test_field_view__lists_units_and_help(void **state)
 	buf_done(&out);
 }
 
-RUN_TESTS(TEST(test_fields__say_what_each_key_means_and_have_it_once),
+RUN_TESTS(TEST(test_fields__explain_each_key_and_have_it_once),
           TEST(test_fields__keep_absent_apart_from_zero),
           TEST(test_field_view__lists_units_and_help))

@@ -9,7 +9,7 @@
 
 #include "check.h"
 
-static void test_format_bytes__tells_three_figures_and_a_unit(void **state)
+static void test_format_bytes__shows_three_figures_and_a_unit(void **state)
 {
 	static const struct {
 		uint64_t bytes;
@@ -33,7 +33,7 @@ static void test_format_bytes__tells_three_figures_and_a_unit(void **state)
 	}
 }
 
-static void test_format_bytes_of__tells_a_unit_once(void **state)
+static void test_format_bytes_of__shows_a_unit_once(void **state)
 {
 	assert_string_equal(format_bytes_of(UINT64_C(2) << 30, UINT64_C(8) << 30).at,
 	                    "2.0 of 8.0 GiB");
@@ -49,7 +49,7 @@ static void test_format_rate__an_unknown_rate_is_a_dash_and_zero_is_zero(void **
 	assert_string_equal(format_rate_short(8.0 * (1 << 20)).at, "8.0M");
 }
 
-static void test_format_duration__tells_the_two_largest_units(void **state)
+static void test_format_duration__shows_the_two_largest_units(void **state)
 {
 	static const struct {
 		uint64_t ns;
@@ -148,10 +148,10 @@ static void test_format_offset__has_the_decimals_that_matter(void **state)
 	assert_string_equal(format_offset(7384 * NS_PER_S).at, "+2h03m04s");
 }
 
-RUN_TESTS(TEST(test_format_bytes__tells_three_figures_and_a_unit),
-          TEST(test_format_bytes_of__tells_a_unit_once),
+RUN_TESTS(TEST(test_format_bytes__shows_three_figures_and_a_unit),
+          TEST(test_format_bytes_of__shows_a_unit_once),
           TEST(test_format_rate__an_unknown_rate_is_a_dash_and_zero_is_zero),
-          TEST(test_format_duration__tells_the_two_largest_units),
+          TEST(test_format_duration__shows_the_two_largest_units),
           TEST(test_format_percent__makes_percents_of_ratios),
           TEST(test_format_energy__shows_three_figures),
           TEST(test_format_count__groups_thousands), TEST(test_format_milli__and_time),

@@ -69,7 +69,7 @@ static void assert_gives_up(const char *source, const char *why)
 
 /* ---- the library ---- */
 
-static void test_gpu_probe__tells_what_the_library_tells(void **state)
+static void test_gpu_probe__reports_what_the_library_reports(void **state)
 {
 	struct gpu_link *l = link_to(gpu_source_nvml);
 	const struct gpu_report *r;
@@ -272,7 +272,7 @@ static void test_gpu_probe__never_waits_for_a_library_that_hangs(void **state)
 	gpu_link_free(l);
 }
 
-static void test_gpu_probe__says_so_when_the_helper_cannot_be_started(void **state)
+static void test_gpu_probe__reports_a_helper_that_cannot_be_started(void **state)
 {
 	struct gpu_link *l = gpu_link_new(&(struct gpu_link_options){ .program = "/nowhere/proctor",
 	                                                              .source = gpu_source_nvml,
@@ -402,7 +402,7 @@ static void test_gpu_probe__leaves_no_helper_behind(void **state)
 }
 
 /* A launcher waits for all children, and must not take this one for the job's. */
-static void test_gpu_probe__is_not_seen_by_who_waits_for_children(void **state)
+static void test_gpu_probe__is_invisible_to_wait(void **state)
 {
 	struct gpu_link *l = link_to(gpu_source_nvml);
 
@@ -489,7 +489,7 @@ static void test_gpu_probe__the_helper_has_nothing_of_our_environment(void **sta
 
 /* ---- nvidia-smi ---- */
 
-static void test_gpu_smi__tells_what_the_program_prints(void **state)
+static void test_gpu_smi__reports_what_the_program_prints(void **state)
 {
 	struct gpu_link *l = link_to(gpu_source_smi);
 	const struct gpu_report *r;
@@ -553,7 +553,7 @@ static void test_gpu_smi__ends_a_program_that_hangs_or_floods(void **state)
 	}
 }
 
-RUN_TESTS_OR_HELP(TEST(test_gpu_probe__tells_what_the_library_tells),
+RUN_TESTS_OR_HELP(TEST(test_gpu_probe__reports_what_the_library_reports),
                   TEST(test_gpu_probe__makes_do_with_an_old_library),
                   TEST(test_gpu_probe__leaves_absent_what_is_not_supported),
                   TEST(test_gpu_probe__knows_that_there_is_none),
@@ -565,16 +565,16 @@ RUN_TESTS_OR_HELP(TEST(test_gpu_probe__tells_what_the_library_tells),
                   TEST(test_gpu_probe__starts_a_new_helper_when_one_aborts),
                   TEST(test_gpu_probe__ends_a_library_that_hangs),
                   TEST(test_gpu_probe__never_waits_for_a_library_that_hangs),
-                  TEST(test_gpu_probe__says_so_when_the_helper_cannot_be_started),
+                  TEST(test_gpu_probe__reports_a_helper_that_cannot_be_started),
                   TEST(test_gpu_probe__does_not_believe_another_program),
                   TEST(test_gpu_probe__the_helper_dies_with_the_recorder),
                   TEST(test_gpu_probe__leaves_no_helper_behind),
-                  TEST(test_gpu_probe__is_not_seen_by_who_waits_for_children),
+                  TEST(test_gpu_probe__is_invisible_to_wait),
                   TEST(test_gpu_smi__its_programs_are_not_seen_either),
                   TEST(test_gpu_probe__does_without_the_helpers_last_words),
                   TEST(test_gpu_probe__the_helper_holds_none_of_our_files),
                   TEST(test_gpu_probe__the_helper_has_nothing_of_our_environment),
-                  TEST(test_gpu_smi__tells_what_the_program_prints),
+                  TEST(test_gpu_smi__reports_what_the_program_prints),
                   TEST(test_gpu_smi__names_a_lost_gpu),
                   TEST(test_gpu_smi__knows_that_there_is_none),
                   TEST(test_gpu_smi__gives_up_what_cannot_work),

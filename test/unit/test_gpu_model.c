@@ -74,7 +74,7 @@ static void test_snapshot__gives_what_processes_hold_on_gpus_to_their_job(void *
 	scene_done(&sc);
 }
 
-static void test_snapshot__leaves_strangers_on_gpus_out_when_only_jobs_are_asked_for(void **state)
+static void test_snapshot__leaves_other_gpu_processes_out_when_only_jobs_are_asked_for(void **state)
 {
 	struct scene sc = scene_of(true);
 
@@ -99,7 +99,7 @@ static void test_snapshot__forgets_gpus_when_its_memory_is_used_again(void **sta
 	scene_done(&sc);
 }
 
-static void test_snapshot_json__tells_gpus_with_null_for_what_they_do_not_tell(void **state)
+static void test_snapshot_json__has_null_for_what_gpus_do_not_report(void **state)
 {
 	struct scene sc = scene_of(false);
 	struct buf out = { 0 };
@@ -247,6 +247,6 @@ RUN_TESTS(TEST(test_snapshot_json__has_health_bounds_and_parents_where_they_are_
           TEST(test_snapshot__gives_what_happens_to_a_gpu_to_each_job_on_it),
           TEST(test_gpu_throttle_words__fit_their_place),
           TEST(test_snapshot__gives_what_processes_hold_on_gpus_to_their_job),
-          TEST(test_snapshot__leaves_strangers_on_gpus_out_when_only_jobs_are_asked_for),
+          TEST(test_snapshot__leaves_other_gpu_processes_out_when_only_jobs_are_asked_for),
           TEST(test_snapshot__forgets_gpus_when_its_memory_is_used_again),
-          TEST(test_snapshot_json__tells_gpus_with_null_for_what_they_do_not_tell))
+          TEST(test_snapshot_json__has_null_for_what_gpus_do_not_report))

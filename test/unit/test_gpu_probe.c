@@ -150,7 +150,7 @@ static void assert_health(enum probe_state wanted, const char *note)
 	close(env.root_fd);
 }
 
-static void test_gpu_probe__says_how_it_is(void **state)
+static void test_gpu_probe__reports_its_health(void **state)
 {
 	use_library("fake-nvml.so", "gpus=2");
 	assert_health(PROBE_WORKS, "2 GPUs, driver 535.104.05");
@@ -213,6 +213,6 @@ static void test_process_reader__finds_the_process_that_holds_the_device(void **
 RUN_TESTS_OR_HELP(TEST(test_gpu_probe__fills_the_sample_and_its_processes),
                   TEST(test_gpu_probe__knows_nothing_while_the_library_hangs),
                   TEST(test_gpu_probe__counts_its_helper_as_our_cost),
-                  TEST(test_gpu_probe__says_how_it_is),
+                  TEST(test_gpu_probe__reports_its_health),
                   TEST(test_gpu_probe__opens_only_where_there_is_a_device),
                   TEST(test_process_reader__finds_the_process_that_holds_the_device))

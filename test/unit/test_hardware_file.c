@@ -203,7 +203,7 @@ static void test_hardware_file__survives_nuls_and_many_fields(void **state)
 	assert_int_equal(hardware_file_lines(&f.counts), 4);
 }
 
-static void test_hardware_file__tells_gpus_apart_where_the_file_does(void **state)
+static void test_hardware_file__distinguishes_gpus_where_the_file_does(void **state)
 {
 	struct hardware_file f;
 
@@ -280,6 +280,6 @@ RUN_TESTS(TEST(test_hardware_file__reads_nvidia_smi_queries),
           TEST(test_hardware_file__reads_dmon_by_its_head),
           TEST(test_hardware_file__reads_cpu_files),
           TEST(test_hardware_file__survives_nuls_and_many_fields),
-          TEST(test_hardware_file__tells_gpus_apart_where_the_file_does),
+          TEST(test_hardware_file__distinguishes_gpus_where_the_file_does),
           TEST(test_hardware_file_put__writes_what_nvidia_smi_would),
           TEST(test_hardware_file_add_gpu__adds_what_the_lines_show))

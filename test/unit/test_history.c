@@ -217,7 +217,7 @@ static int check_point(void *self, const struct history_point *p)
 	return 0;
 }
 
-static void test_reader_history__tells_all_lives_of_a_pid_in_pages(void **state)
+static void test_reader_history__returns_all_lives_of_a_pid_in_pages(void **state)
 {
 	char *dir = world_dir();
 	struct err err = { 0 };
@@ -305,7 +305,7 @@ static int walk_history(struct history *r, const struct world *w, struct err *er
 	return history_process(r, walk.pid, HISTORY_ANY_UID, &at, 1000, count_point, &walk, err);
 }
 
-static void test_reader_heed__ends_calls_that_nobody_waits_for(void **state)
+static void test_reader_heed__ends_calls_without_a_waiter(void **state)
 {
 	struct history_cancel cancel = { .until_ns = UINT64_MAX };
 	char *dir = world_dir();
@@ -530,9 +530,9 @@ static void test_reader_open__refuses_what_is_not_there_or_not_ours(void **state
 RUN_TESTS(TEST(test_reader_next_snapshot__brings_all_back_oldest_first),
           TEST(test_reader_next_snapshot__follows_a_writer),
           TEST(test_reader_events__come_in_pages_without_gap_or_overlap),
-          TEST(test_reader_history__tells_all_lives_of_a_pid_in_pages),
+          TEST(test_reader_history__returns_all_lives_of_a_pid_in_pages),
           TEST(test_reader_history__counts_only_what_was_the_users),
-          TEST(test_reader_heed__ends_calls_that_nobody_waits_for),
+          TEST(test_reader_heed__ends_calls_without_a_waiter),
           TEST(test_reader_heed__ends_calls_too_short_to_be_interrupted),
           TEST(test_reader_profile__sums_the_kernels_totals),
           TEST(test_reader_profile__survives_the_rows_of_its_processes),

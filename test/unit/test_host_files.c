@@ -133,7 +133,7 @@ static void test_hostfile_parse_diskstats__counts_whole_disks_once(void **state)
 	assert_int_equal(r.value[HOST_DISK_WRITE], (200 + 7 + 20 + 2 + 2000) * 512);
 }
 
-static void test_hostfile_parse_diskstats__says_nothing_of_an_empty_list(void **state)
+static void test_hostfile_parse_diskstats__returns_nothing_for_an_empty_list(void **state)
 {
 	struct host_readings r = { 0 };
 
@@ -184,6 +184,6 @@ RUN_TESTS(TEST(test_hostfile_parse_meminfo__takes_four_lines_and_ignores_the_res
           TEST(test_hostfile_parse_stat__leaves_steal_absent_when_the_line_is_short),
           TEST(test_hostfile_parse_pressure__takes_the_totals),
           TEST(test_hostfile_parse_diskstats__counts_whole_disks_once),
-          TEST(test_hostfile_parse_diskstats__says_nothing_of_an_empty_list),
+          TEST(test_hostfile_parse_diskstats__returns_nothing_for_an_empty_list),
           TEST(test_hostfile_parse_net_dev__leaves_loopback_out),
           TEST(test_hostfile_parse_net_dev__knows_zero_from_nothing))

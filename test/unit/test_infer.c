@@ -36,7 +36,7 @@ static void tell(struct sample *s, enum event_kind kind, pid_t pid, uint64_t sta
 	e->boot_ns = s->boot_ns;
 }
 
-static void test_infer__says_nothing_when_the_clocks_agree(void **state)
+static void test_infer__emits_nothing_when_the_clocks_agree(void **state)
 {
 	struct pair p = pair_of(5 * NS_PER_S);
 
@@ -46,7 +46,7 @@ static void test_infer__says_nothing_when_the_clocks_agree(void **state)
 	pair_done(&p);
 }
 
-static void test_infer__tells_a_step_of_the_wall_clock_both_ways(void **state)
+static void test_infer__reports_a_step_of_the_wall_clock_both_ways(void **state)
 {
 	struct pair p = pair_of(5 * NS_PER_S);
 
@@ -61,7 +61,7 @@ static void test_infer__tells_a_step_of_the_wall_clock_both_ways(void **state)
 	pair_done(&p);
 }
 
-static void test_infer__tells_suspend_by_the_two_clocks_that_differ_in_it(void **state)
+static void test_infer__detects_suspend_by_the_two_clocks_that_differ_in_it(void **state)
 {
 	struct pair p = pair_of(5 * NS_PER_S);
 
@@ -74,7 +74,7 @@ static void test_infer__tells_suspend_by_the_two_clocks_that_differ_in_it(void *
 	pair_done(&p);
 }
 
-static void test_infer__infers_nothing_while_a_source_tells_all(void **state)
+static void test_infer__infers_nothing_while_a_source_reports_all(void **state)
 {
 	struct pair p = pair_of(NS_PER_S);
 
@@ -85,7 +85,7 @@ static void test_infer__infers_nothing_while_a_source_tells_all(void **state)
 	pair_done(&p);
 }
 
-static void test_infer__infers_spawns_and_exits_when_no_source_tells(void **state)
+static void test_infer__infers_spawns_and_exits_when_no_source_reports(void **state)
 {
 	struct pair p = pair_of(NS_PER_S);
 
@@ -108,7 +108,7 @@ static void test_infer__infers_spawns_and_exits_when_no_source_tells(void **stat
 	pair_done(&p);
 }
 
-static void test_infer__does_not_repeat_what_was_told(void **state)
+static void test_infer__does_not_repeat_what_was_reported(void **state)
 {
 	struct pair p = pair_of(NS_PER_S);
 
@@ -125,7 +125,7 @@ static void test_infer__does_not_repeat_what_was_told(void **state)
 	pair_done(&p);
 }
 
-static void test_infer__knows_a_told_life_whose_start_is_not_known(void **state)
+static void test_infer__knows_a_reported_process_whose_start_is_not_known(void **state)
 {
 	struct pair p = pair_of(NS_PER_S);
 
@@ -155,7 +155,7 @@ static void test_infer__sees_a_pid_reused_inside_one_interval(void **state)
 	pair_done(&p);
 }
 
-static void test_infer__takes_nobody_for_dead_when_the_scan_was_incomplete(void **state)
+static void test_infer__infers_no_exit_from_an_incomplete_tick(void **state)
 {
 	struct pair p = pair_of(NS_PER_S);
 
@@ -181,7 +181,7 @@ static void test_infer__takes_one_that_was_hidden_before_for_old(void **state)
 	pair_done(&p);
 }
 
-static void test_infer__takes_a_new_zombie_for_ended_and_tells_it_once(void **state)
+static void test_infer__takes_a_new_zombie_for_ended_and_reports_it_once(void **state)
 {
 	struct pair p = pair_of(NS_PER_S);
 
@@ -212,15 +212,15 @@ static void test_infer__puts_events_in_the_order_of_time(void **state)
 	pair_done(&p);
 }
 
-RUN_TESTS(TEST(test_infer__says_nothing_when_the_clocks_agree),
-          TEST(test_infer__tells_a_step_of_the_wall_clock_both_ways),
-          TEST(test_infer__tells_suspend_by_the_two_clocks_that_differ_in_it),
-          TEST(test_infer__infers_nothing_while_a_source_tells_all),
-          TEST(test_infer__infers_spawns_and_exits_when_no_source_tells),
-          TEST(test_infer__does_not_repeat_what_was_told),
-          TEST(test_infer__knows_a_told_life_whose_start_is_not_known),
+RUN_TESTS(TEST(test_infer__emits_nothing_when_the_clocks_agree),
+          TEST(test_infer__reports_a_step_of_the_wall_clock_both_ways),
+          TEST(test_infer__detects_suspend_by_the_two_clocks_that_differ_in_it),
+          TEST(test_infer__infers_nothing_while_a_source_reports_all),
+          TEST(test_infer__infers_spawns_and_exits_when_no_source_reports),
+          TEST(test_infer__does_not_repeat_what_was_reported),
+          TEST(test_infer__knows_a_reported_process_whose_start_is_not_known),
           TEST(test_infer__sees_a_pid_reused_inside_one_interval),
-          TEST(test_infer__takes_nobody_for_dead_when_the_scan_was_incomplete),
+          TEST(test_infer__infers_no_exit_from_an_incomplete_tick),
           TEST(test_infer__takes_one_that_was_hidden_before_for_old),
-          TEST(test_infer__takes_a_new_zombie_for_ended_and_tells_it_once),
+          TEST(test_infer__takes_a_new_zombie_for_ended_and_reports_it_once),
           TEST(test_infer__puts_events_in_the_order_of_time))

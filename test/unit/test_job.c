@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-static void test_job_key__tells_the_jobs_of_two_users_apart(void **state)
+static void test_job_key__distinguishes_the_jobs_of_two_users(void **state)
 {
 	struct job a = { .id = "build", .uid = 1000 }, b = { .id = "build", .uid = 1001 };
 
@@ -35,5 +35,5 @@ static void test_quality_join__is_as_good_as_the_worse_of_two(void **state)
 	}
 }
 
-RUN_TESTS(TEST(test_job_key__tells_the_jobs_of_two_users_apart),
+RUN_TESTS(TEST(test_job_key__distinguishes_the_jobs_of_two_users),
           TEST(test_quality_join__is_as_good_as_the_worse_of_two))

@@ -51,7 +51,7 @@ static void test_job_new_id__is_at_most_48_long(void **state)
 }
 
 /* A day of a busy machine, on one clock tick each. */
-static void test_job_new_id__tells_many_runs_apart(void **state)
+static void test_job_new_id__distinguishes_many_runs(void **state)
 {
 	char(*ids)[JOB_ID_MAX] = calloc(1000, sizeof *ids), id[JOB_ID_MAX];
 	unsigned equal = 0;
@@ -155,6 +155,6 @@ static void test_job_name_check__takes_only_what_a_directory_can_be_called(void 
 RUN_TESTS(TEST(test_job_name_check__takes_only_what_a_directory_can_be_called),
           TEST(test_job_new_id__is_the_type_and_eight_characters),
           TEST(test_job_new_id__is_a_safe_file_name), TEST(test_job_new_id__is_at_most_48_long),
-          TEST(test_job_new_id__tells_many_runs_apart), TEST(test_job_tags__become_a_json_object),
+          TEST(test_job_new_id__distinguishes_many_runs), TEST(test_job_tags__become_a_json_object),
           TEST(test_job_tags__take_the_last_of_equal_keys),
           TEST(test_job_tags__name_the_one_that_is_bad), TEST(test_job_tags__have_a_ceiling))

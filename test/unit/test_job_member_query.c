@@ -45,7 +45,7 @@ static void put_told(struct world *w, struct store *st)
 		fail_msg("%s", err.msg);
 }
 
-static void test_sheets__are_kept_as_they_were_told(void **state)
+static void test_sheets__are_kept_as_they_were_reported(void **state)
 {
 	char *dir = world_dir();
 	struct sheet one = { .num = 1, .label = "load the data", .pid = 42 };
@@ -301,7 +301,7 @@ static int add_process(void *self, const struct process_record *p)
 	return 0;
 }
 
-static void test_reader_job_processes__tell_every_life_once_in_order(void **state)
+static void test_reader_job_processes__return_every_life_once_in_order(void **state)
 {
 	char *dir = world_dir();
 	struct identities all = { 0 };
@@ -367,7 +367,7 @@ static struct proc_snap *see(struct snapshot *snap, pid_t pid, pid_t ppid, uint6
 
 /* The look of the first snapshot knows the parent and the child to a tick. The parent's birth was
  * also told; the child's, and that of another in the next snapshot, was not. */
-static void test_job_processes__begin_when_it_was_told_and_not_before_their_parent(void **state)
+static void test_job_processes__begin_when_it_was_reported_and_not_before_their_parent(void **state)
 {
 	char *dir = world_dir();
 	uint64_t began_ns = UINT64_C(1790000000) * NS_PER_S, told_ns = began_ns + 7 * NS_PER_MS;
@@ -590,7 +590,7 @@ static int add_share(void *self, const struct process_record *p)
 }
 
 /* Seen at rest in the moment it began, it may have been busy ever after. */
-static void test_job_processes__know_no_cpu_share_of_who_was_seen_once_at_rest(void **state)
+static void test_job_processes__have_no_cpu_share_when_seen_once_at_rest(void **state)
 {
 	char *dir = world_dir();
 	struct snapshot snap = { .seq = 1, .wall_ns = T_NS, .boot_ns = 1 };
@@ -685,10 +685,10 @@ RUN_TESTS(TEST(test_job_processes__stay_when_one_of_them_joins_a_later_job),
           TEST(test_job_sums__of_a_job_that_ended_add_up_to_its_total),
           TEST(test_job_sums__of_one_thread_are_within_one_core),
           TEST(test_job_sums__have_no_peak_in_the_last_milliseconds),
-          TEST(test_job_processes__know_no_cpu_share_of_who_was_seen_once_at_rest),
-          TEST(test_job_processes__begin_when_it_was_told_and_not_before_their_parent),
-          TEST(test_sheets__are_kept_as_they_were_told),
+          TEST(test_job_processes__have_no_cpu_share_when_seen_once_at_rest),
+          TEST(test_job_processes__begin_when_it_was_reported_and_not_before_their_parent),
+          TEST(test_sheets__are_kept_as_they_were_reported),
           TEST(test_job_sums__are_kept_a_snapshot_and_become_means),
           TEST(test_job_events__are_those_of_its_processes_its_marks_and_its_recorder),
-          TEST(test_reader_job_processes__tell_every_life_once_in_order),
+          TEST(test_reader_job_processes__return_every_life_once_in_order),
           TEST(test_store__reads_version_1_and_brings_it_up_to_date))

@@ -68,7 +68,7 @@ static void assert_same_job(const struct job *is, const struct job *was)
 	}
 }
 
-static void test_job__comes_back_as_it_was_told(void **state)
+static void test_job__comes_back_as_it_was_stored(void **state)
 {
 	char *dir = world_dir();
 	struct world w;
@@ -169,7 +169,7 @@ static void test_jobs_view__shows_friendly_units_and_qualities(void **state)
 }
 
 /* What the recorder does not know is summed up from the processes when the job ends. */
-static void test_job__sums_its_processes_where_the_recorder_says_nothing(void **state)
+static void test_job__sums_its_processes_where_the_recorder_reports_nothing(void **state)
 {
 	char *dir = world_dir();
 	struct world w;
@@ -433,7 +433,7 @@ static void test_job__of_two_users_may_have_the_same_id(void **state)
 }
 
 /* Nobody has buried the recorder yet, and still its job is known to be lost. */
-static void test_history__tells_a_job_lost_whose_recorder_is_gone(void **state)
+static void test_history__reports_a_job_as_lost_whose_recorder_is_gone(void **state)
 {
 	char *dir = world_dir();
 	struct history *r;
@@ -512,13 +512,13 @@ static void test_store_claim_job_id__gives_every_id_once(void **state)
 	world_rmdir(dir);
 }
 
-RUN_TESTS(TEST(test_job__comes_back_as_it_was_told),
+RUN_TESTS(TEST(test_job__comes_back_as_it_was_stored),
           TEST(test_recorder__is_known_while_it_lives_and_by_its_job_afterwards),
           TEST(test_jobs_view__shows_friendly_units_and_qualities),
-          TEST(test_job__sums_its_processes_where_the_recorder_says_nothing),
+          TEST(test_job__sums_its_processes_where_the_recorder_reports_nothing),
           TEST(test_reader_jobs__lists_the_newest_first_and_filters),
           TEST(test_reader_offer_jobs__finds_parts_of_names_and_outermost_jobs),
           TEST(test_reader_get_job__takes_an_id_and_nothing_else),
           TEST(test_job__of_two_users_may_have_the_same_id),
-          TEST(test_history__tells_a_job_lost_whose_recorder_is_gone),
+          TEST(test_history__reports_a_job_as_lost_whose_recorder_is_gone),
           TEST(test_store_claim_job_id__gives_every_id_once))

@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-static void test_job_roster__finds_who_belongs_to_what(void **state)
+static void test_job_roster__finds_the_job_of_a_process(void **state)
 {
 	struct job_roster t = { 0 };
 	int32_t a = job_roster_add(&t, "a", "make", 1), b = job_roster_add(&t, "b", "make", 2);
@@ -148,7 +148,7 @@ static void test_job_roster__begins_a_sheet_again_when_it_is_opened_again(void *
 
 RUN_TESTS(TEST(test_job_roster_remove__leaves_other_handles_as_they_are),
           TEST(test_job_roster_get__does_not_take_a_new_job_for_one_that_was_there),
-          TEST(test_job_roster__finds_who_belongs_to_what),
+          TEST(test_job_roster__finds_the_job_of_a_process),
           TEST(test_job_roster_add__refuses_long_names_and_too_many),
           TEST(test_job_roster__starts_a_job_as_running),
           TEST(test_job_roster__follows_sheets_that_run_side_by_side),

@@ -107,7 +107,7 @@ static void test_job_type__is_the_script_of_an_interpreter(void **state)
 	check_types(lines, ARRAY_LEN(lines));
 }
 
-static void test_job_type__says_what_a_multiplexer_does(void **state)
+static void test_job_type__names_what_a_multiplexer_does(void **state)
 {
 	static const struct sample_line lines[] = {
 		{ "make", "make" },
@@ -136,7 +136,7 @@ static void test_job_type__says_what_a_multiplexer_does(void **state)
 	check_types(lines, ARRAY_LEN(lines));
 }
 
-static void test_job_type__looks_through_what_runs_the_command(void **state)
+static void test_job_type__sees_through_what_runs_the_command(void **state)
 {
 	static const struct sample_line lines[] = {
 		{ "env", "env" },
@@ -186,7 +186,7 @@ static void test_job_type__hashes_a_text_that_is_run(void **state)
 	assert_memory_equal(type_of("env -S 'a b'"), "env:", 4);
 }
 
-static void test_job_type__tells_names_apart_that_cannot_be_typed(void **state)
+static void test_job_type__distinguishes_names_that_cannot_be_typed(void **state)
 {
 	char first[JOB_ID_MAX];
 
@@ -218,8 +218,8 @@ static void test_job_type__is_short_and_plain_whatever_comes(void **state)
 
 RUN_TESTS(TEST(test_job_type__is_the_name_of_the_program),
           TEST(test_job_type__is_the_script_of_an_interpreter),
-          TEST(test_job_type__says_what_a_multiplexer_does),
-          TEST(test_job_type__looks_through_what_runs_the_command),
+          TEST(test_job_type__names_what_a_multiplexer_does),
+          TEST(test_job_type__sees_through_what_runs_the_command),
           TEST(test_job_type__hashes_a_text_that_is_run),
-          TEST(test_job_type__tells_names_apart_that_cannot_be_typed),
+          TEST(test_job_type__distinguishes_names_that_cannot_be_typed),
           TEST(test_job_type__is_short_and_plain_whatever_comes))

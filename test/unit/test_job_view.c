@@ -8,7 +8,7 @@
 #include "check.h"
 #include "model_kit.h"
 
-static void test_job_result__tells_how_it_ended(void **state)
+static void test_job_result__shows_how_it_ended(void **state)
 {
 	struct job job = { .status = JOB_COMPLETED, .has_exit_code = true };
 
@@ -31,7 +31,7 @@ static void test_job_result__tells_how_it_ended(void **state)
 	assert_string_equal(job_result(&job).at, "SIGSEGV, core dumped");
 }
 
-static void test_job_result__tells_why_a_command_never_ran(void **state)
+static void test_job_result__explains_why_a_command_never_ran(void **state)
 {
 	struct job job = { .status = JOB_FAILED, .has_exit_code = true, .exit_code = 127 };
 
@@ -45,7 +45,7 @@ static void test_job_result__tells_why_a_command_never_ran(void **state)
 	assert_string_equal(job_result(&job).at, "cannot be run");
 }
 
-static void test_job_result__tells_which_limit_it_met(void **state)
+static void test_job_result__names_which_limit_it_met(void **state)
 {
 	struct job job = { .status = JOB_FAILED, .signal = SIGTERM };
 
@@ -129,7 +129,7 @@ static void test_job_result__knows_whose_memory_was_short(void **state)
 	assert_false(job_is_oom(&job));
 }
 
-static void test_job_quality__tells_the_interval_of_samples(void **state)
+static void test_job_quality__shows_the_interval_of_samples(void **state)
 {
 	struct job job = { .interval_ns = NS_PER_S / 4 };
 
@@ -196,7 +196,7 @@ static void test_signame__knows_every_signal(void **state)
 	assert_string_equal(signal_name(-7).at, "signal -7");
 }
 
-static void test_job_limit__of_the_user_is_told_apart(void **state)
+static void test_job_limit__of_the_user_is_distinguished(void **state)
 {
 	struct job job = { .status = JOB_FAILED, .has_exit_code = true, .exit_code = 2 };
 
@@ -208,7 +208,7 @@ static void test_job_limit__of_the_user_is_told_apart(void **state)
 	                    "exit 2, met its limit of 100 tasks of the whole user");
 }
 
-static void test_job_cores__are_told_also_when_they_are_few(void **state)
+static void test_job_cores__are_shown_also_when_they_are_few(void **state)
 {
 	static const struct {
 		uint64_t cpu_ms;
@@ -236,16 +236,16 @@ static void test_job_result__names_the_job_around_it_whose_memory_was_short(void
 	assert_string_equal(job_result(&job).at, "out of memory (limit of its parent job)");
 }
 
-RUN_TESTS(TEST(test_job_cores__are_told_also_when_they_are_few),
+RUN_TESTS(TEST(test_job_cores__are_shown_also_when_they_are_few),
           TEST(test_job_result__names_the_job_around_it_whose_memory_was_short),
-          TEST(test_job_limit__of_the_user_is_told_apart),
-          TEST(test_job_result__tells_how_it_ended),
-          TEST(test_job_result__tells_why_a_command_never_ran),
-          TEST(test_job_result__tells_which_limit_it_met),
+          TEST(test_job_limit__of_the_user_is_distinguished),
+          TEST(test_job_result__shows_how_it_ended),
+          TEST(test_job_result__explains_why_a_command_never_ran),
+          TEST(test_job_result__names_which_limit_it_met),
           TEST(test_job_result__names_the_sender_of_a_signal),
           TEST(test_job_result__names_the_limit_and_the_control_group),
           TEST(test_job_result__knows_whose_memory_was_short),
-          TEST(test_job_quality__tells_the_interval_of_samples),
+          TEST(test_job_quality__shows_the_interval_of_samples),
           TEST(test_job_cores__are_of_those_it_may_use),
           TEST(test_job_cores__are_unknown_without_a_figure), TEST(test_job_figure__has_its_unit),
           TEST(test_signame__knows_every_signal))

@@ -131,7 +131,7 @@ static void test_jobs__infer_the_end_of_a_job_from_that_of_its_process(void **st
 	scene_done(&f);
 }
 
-static void test_jobs__leave_the_end_of_a_foreign_job_to_its_recorder(void **state)
+static void test_jobs__leave_the_end_of_another_recorders_job_to_it(void **state)
 {
 	struct scene f = scene_new();
 	struct watched_job *w = add_job(&f, "a", ROOT);
@@ -332,7 +332,7 @@ RUN_TESTS(TEST(test_jobs__show_no_more_cpus_than_are_allowed_and_lose_no_cpu_tim
           TEST(test_jobs__count_the_processes_of_each_job_apart),
           TEST(test_jobs__focus_on_the_living),
           TEST(test_jobs__infer_the_end_of_a_job_from_that_of_its_process),
-          TEST(test_jobs__leave_the_end_of_a_foreign_job_to_its_recorder),
+          TEST(test_jobs__leave_the_end_of_another_recorders_job_to_it),
           TEST(test_jobs__put_each_change_of_a_sheet_into_one_snapshot),
           TEST(test_jobs__fail_a_sheet_whose_opener_died_only_where_that_is_the_rule),
           TEST(test_jobs_remove__leaves_the_other_jobs_alone),

@@ -40,7 +40,7 @@ static void assert_view(struct style style, const char *golden)
 	table_done(&view.table);
 }
 
-static void test_jobs_view__tells_a_job_a_line(void **state)
+static void test_jobs_view__shows_a_job_a_line(void **state)
 {
 	setenv("TZ", "UTC", 1);
 	tzset();
@@ -86,7 +86,7 @@ static void test_jobs_view__shortens_a_commit_as_git_does(void **state)
 	table_done(&view.table);
 }
 
-static void test_jobs_json__tells_all_of_a_job(void **state)
+static void test_jobs_json__has_all_of_a_job(void **state)
 {
 	struct job job = kit_oom_job();
 	struct buf out = { 0 };
@@ -100,7 +100,7 @@ static void test_jobs_json__tells_all_of_a_job(void **state)
 	buf_done(&out);
 }
 
-RUN_TESTS(TEST(test_jobs_view__tells_a_job_a_line),
+RUN_TESTS(TEST(test_jobs_view__shows_a_job_a_line),
           TEST(test_jobs_view__names_a_job_of_another_user_as_it_is_typed),
           TEST(test_jobs_view__shortens_a_commit_as_git_does),
-          TEST(test_jobs_json__tells_all_of_a_job))
+          TEST(test_jobs_json__has_all_of_a_job))

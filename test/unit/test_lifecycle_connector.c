@@ -164,7 +164,7 @@ static bool has_text(const struct sample *s, const struct event *e, const char *
 	       memcmp(s->text.at + e->text.at, text, e->text.len) == 0;
 }
 
-static void test_lifecycle_connector__tells_spawn_exec_and_exit(void **state)
+static void test_lifecycle_connector__reports_spawn_exec_and_exit(void **state)
 {
 	struct live l = live_open();
 	const struct event *e;
@@ -203,7 +203,7 @@ static void test_lifecycle_connector__tells_spawn_exec_and_exit(void **state)
 	live_close(&l);
 }
 
-static void test_lifecycle_connector__tells_signals_and_cores_of_the_dead(void **state)
+static void test_lifecycle_connector__reports_signals_and_cores_of_ended_processes(void **state)
 {
 	struct live l = live_open();
 	const struct event *e;
@@ -390,7 +390,7 @@ static void test_lifecycle_connector__loses_nothing_of_a_burst_with_a_prompt_rea
 }
 
 /* A datagram that any process may send to our port. */
-static void test_lifecycle_connector__believes_nobody_but_the_kernel(void **state)
+static void test_lifecycle_connector__accepts_messages_of_the_kernel_only(void **state)
 {
 	struct live l = live_open();
 	struct sockaddr_nl us;
@@ -456,7 +456,7 @@ static void test_lifecycle_connector__is_absent_with_a_reason_where_it_would_sta
 }
 
 /* Unprivileged it works on Linux 6.6 and later, and gives a reason before. */
-static void test_lifecycle_connector__works_or_says_why_as_nobody(void **state)
+static void test_lifecycle_connector__works_or_gives_the_reason_as_nobody(void **state)
 {
 	int status;
 	pid_t child;
@@ -484,13 +484,13 @@ static void test_lifecycle_connector__works_or_says_why_as_nobody(void **state)
 RUN_TESTS(TEST(test_cnproc_parse__understands_forks_and_exits),
           TEST(test_cnproc_parse__refuses_what_is_cut_or_not_for_us),
           TEST(test_process_names__remember_what_ticks_and_events_reported),
-          TEST(test_lifecycle_connector__tells_spawn_exec_and_exit),
-          TEST(test_lifecycle_connector__tells_signals_and_cores_of_the_dead),
+          TEST(test_lifecycle_connector__reports_spawn_exec_and_exit),
+          TEST(test_lifecycle_connector__reports_signals_and_cores_of_ended_processes),
           TEST(test_lifecycle_connector__gives_spawn_and_exit_the_identity_that_a_scan_sees),
           TEST(test_lifecycle_connector__keeps_threads_apart_and_waits_for_the_last),
           TEST(test_lifecycle_connector__knows_a_program_run_by_a_thread_from_an_end),
           TEST(test_lifecycle_connector__counts_what_a_stopped_reader_lost),
           TEST(test_lifecycle_connector__loses_nothing_of_a_burst_with_a_prompt_reader),
-          TEST(test_lifecycle_connector__believes_nobody_but_the_kernel),
+          TEST(test_lifecycle_connector__accepts_messages_of_the_kernel_only),
           TEST(test_lifecycle_connector__is_absent_with_a_reason_where_it_would_stay_mute),
-          TEST(test_lifecycle_connector__works_or_says_why_as_nobody))
+          TEST(test_lifecycle_connector__works_or_gives_the_reason_as_nobody))

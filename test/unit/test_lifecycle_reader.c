@@ -165,7 +165,7 @@ static void test_lifecycle_reader__no_process_ends_with_a_cpu_time_of_0(void **s
 	assert_true(readings_has(&s->out.events.at[0].final, PROC_MINOR_FAULTS));
 }
 
-static void test_lifecycle_reader__a_zombie_is_told_without_totals_which_follow(void **state)
+static void test_lifecycle_reader__a_zombie_is_reported_without_totals_which_follow(void **state)
 {
 	struct stage *s = *state;
 
@@ -187,7 +187,7 @@ static void test_lifecycle_reader__a_zombie_is_told_without_totals_which_follow(
 	assert_int_equal(s->out.events.at[1].final.value[PROC_CPU_TIME], 20500000);
 }
 
-static void test_lifecycle_reader__an_end_reported_by_two_threads_is_told_once(void **state)
+static void test_lifecycle_reader__an_end_reported_by_two_threads_is_emitted_once(void **state)
 {
 	struct stage *s = *state;
 
@@ -214,7 +214,7 @@ static void test_lifecycle_reader__keeps_many_held_exits_apart(void **state)
 	assert_int_equal(s->book.held.len, 0);
 }
 
-static void test_lifecycle_reader__after_a_loss_tells_what_it_held_at_once(void **state)
+static void test_lifecycle_reader__after_a_loss_reports_what_it_held_at_once(void **state)
 {
 	struct stage *s = *state;
 
@@ -226,7 +226,7 @@ static void test_lifecycle_reader__after_a_loss_tells_what_it_held_at_once(void 
 	assert_int_equal(s->out.events.at[1].kind, EVENT_TOTALS);
 }
 
-static void test_lifecycle_reader__does_not_grow_when_some_are_never_told_to_be_freed(void **state)
+static void test_lifecycle_reader__does_not_grow_when_some_are_never_reported_as_freed(void **state)
 {
 	struct stage *s = *state;
 
@@ -301,7 +301,7 @@ static void test_lifecycle_reader__names_the_sender_of_a_signal(void **state)
 	assert_int_equal(take_signal(*state, SIGTERM, SI_USER, 0)->sender_pid, -1);
 }
 
-static void test_lifecycle_reader__blames_the_kernel_and_not_who_happened_to_run(void **state)
+static void test_lifecycle_reader__blames_the_kernel_and_not_the_running_process(void **state)
 {
 	struct event *e = take_signal(*state, SIGSEGV, SEGV_MAPERR, 12);
 
@@ -311,7 +311,7 @@ static void test_lifecycle_reader__blames_the_kernel_and_not_who_happened_to_run
 	assert_int_equal(take_signal(*state, SIGUSR1, SI_TIMER, 3)->sender_pid, 0);
 }
 
-static void test_lifecycle_reader__tells_an_out_of_memory_victim(void **state)
+static void test_lifecycle_reader__reports_an_out_of_memory_victim(void **state)
 {
 	struct stage *s = *state;
 	struct life_exit r = { .head = head(LIFE_EXIT, 12), .is_oom_victim = 1 };
@@ -376,16 +376,16 @@ RUN_TESTS(STAGED(test_lifecycle_reader__a_fork_is_a_spawn_with_its_parent),
           STAGED(test_lifecycle_reader__never_reads_arguments_past_the_record),
           STAGED(test_lifecycle_reader__an_exit_waits_for_its_totals),
           STAGED(test_lifecycle_reader__no_process_ends_with_a_cpu_time_of_0),
-          STAGED(test_lifecycle_reader__a_zombie_is_told_without_totals_which_follow),
-          STAGED(test_lifecycle_reader__an_end_reported_by_two_threads_is_told_once),
+          STAGED(test_lifecycle_reader__a_zombie_is_reported_without_totals_which_follow),
+          STAGED(test_lifecycle_reader__an_end_reported_by_two_threads_is_emitted_once),
           STAGED(test_lifecycle_reader__keeps_many_held_exits_apart),
           STAGED(test_lifecycle_reader__gives_its_memory_back_when_many_have_ended),
-          STAGED(test_lifecycle_reader__after_a_loss_tells_what_it_held_at_once),
-          STAGED(test_lifecycle_reader__does_not_grow_when_some_are_never_told_to_be_freed),
+          STAGED(test_lifecycle_reader__after_a_loss_reports_what_it_held_at_once),
+          STAGED(test_lifecycle_reader__does_not_grow_when_some_are_never_reported_as_freed),
           STAGED(test_lifecycle_reader__in_a_namespace_remembers_the_pid_of_a_zombie),
           STAGED(test_lifecycle_reader__in_a_namespace_ignores_the_reaped_it_does_not_know),
           STAGED(test_lifecycle_reader__names_the_sender_of_a_signal),
           STAGED(test_lifecycle_reader__a_mark_that_may_be_the_parents_is_a_bound),
-          STAGED(test_lifecycle_reader__blames_the_kernel_and_not_who_happened_to_run),
-          STAGED(test_lifecycle_reader__tells_an_out_of_memory_victim),
+          STAGED(test_lifecycle_reader__blames_the_kernel_and_not_the_running_process),
+          STAGED(test_lifecycle_reader__reports_an_out_of_memory_victim),
           STAGED(test_lifecycle_reader__counts_records_it_does_not_know))

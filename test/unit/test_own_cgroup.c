@@ -24,7 +24,7 @@ static void put_process(const struct tree *t, const char *who, int pid, int ppid
 
 /* The daemon; who registers (60); one above the job's first process (90), which is 100; and one
  * below it (110). */
-static void test_own_cgroup__is_shared_with_nobody(void **state)
+static void test_own_cgroup__is_not_shared(void **state)
 {
 	const struct {
 		const char *what, *job, *above, *registrar;
@@ -83,5 +83,5 @@ static void test_own_cgroup__is_nothing_where_nothing_can_be_read(void **state)
 	tree_remove(&t);
 }
 
-RUN_TESTS(TEST(test_own_cgroup__is_shared_with_nobody),
+RUN_TESTS(TEST(test_own_cgroup__is_not_shared),
           TEST(test_own_cgroup__is_nothing_where_nothing_can_be_read))

@@ -91,7 +91,7 @@ static void test_pattern_review__retires_what_later_jobs_contradict(void **state
 }
 
 /* Of jobs within a range fewer failed. */
-static void test_pattern_review__retires_one_that_said_less(void **state)
+static void test_pattern_review__retires_one_that_claimed_less(void **state)
 {
 	struct scene sc = { 0 };
 	struct property_table *t = add_type(&sc, "align");
@@ -161,7 +161,7 @@ static void test_pattern_review__retires_an_anomaly_that_is_over(void **state)
 
 RUN_TESTS(TEST(test_pattern_review__stores_what_was_found),
           TEST(test_pattern_review__retires_what_later_jobs_contradict),
-          TEST(test_pattern_review__retires_one_that_said_less),
+          TEST(test_pattern_review__retires_one_that_claimed_less),
           TEST(test_pattern_review__keeps_what_still_holds),
           TEST(test_pattern_review__keeps_what_nothing_contradicts),
           TEST(test_pattern_review__retires_an_anomaly_that_is_over))

@@ -57,7 +57,7 @@ static void test_pressure_judge__knows_each_boundary_of_memory(void **state)
 	}
 }
 
-static void test_pressure_judge__takes_the_worst_and_says_why(void **state)
+static void test_pressure_judge__takes_the_worst_and_gives_the_reason(void **state)
 {
 	struct pressure_facts f = quiet();
 	struct pressure p;
@@ -100,7 +100,7 @@ static void test_pressure_judge__leaves_out_what_is_not_known(void **state)
 	assert_int_equal(pressure_judge(&f, PRESSURE_CRITICAL).level, PRESSURE_NONE);
 }
 
-static void test_pressure_facts__count_the_users_tasks_against_his_own_limit(void **state)
+static void test_pressure_facts__count_the_users_tasks_against_the_users_limit(void **state)
 {
 	struct snapshot snap = { .procs_complete = true };
 	struct pressure_limits his = { .own_processes = 500, .uid = 7 };
@@ -192,9 +192,9 @@ static void test_pressure_has_room__compares_an_estimate_with_what_is_available(
 
 RUN_TESTS(TEST(test_pressure_has_room__compares_an_estimate_with_what_is_available),
           TEST(test_pressure_judge__knows_each_boundary_of_memory),
-          TEST(test_pressure_judge__takes_the_worst_and_says_why),
+          TEST(test_pressure_judge__takes_the_worst_and_gives_the_reason),
           TEST(test_pressure_judge__fails_closed_when_it_is_blind),
           TEST(test_pressure_judge__leaves_out_what_is_not_known),
-          TEST(test_pressure_facts__count_the_users_tasks_against_his_own_limit),
+          TEST(test_pressure_facts__count_the_users_tasks_against_the_users_limit),
           TEST(test_pressure_facts__prefer_the_limit_in_force_to_the_machine),
           TEST(test_pressure_admits__sheets_longer_than_jobs))

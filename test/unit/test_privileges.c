@@ -63,7 +63,7 @@ static int drops_as_nobody(void)
 	return privileges_drop(&err) < 0 ? 2 : 0;
 }
 
-static void test_privileges_drop__works_for_who_has_none(void **state)
+static void test_privileges_drop__works_without_privileges(void **state)
 {
 	(void)state;
 	need_root();
@@ -71,4 +71,4 @@ static void test_privileges_drop__works_for_who_has_none(void **state)
 }
 
 RUN_TESTS(TEST(test_privileges_drop__leaves_nothing_to_change_the_machine_with),
-          TEST(test_privileges_drop__works_for_who_has_none))
+          TEST(test_privileges_drop__works_without_privileges))

@@ -375,7 +375,7 @@ static void test_process_details__rests_when_it_is_not_wanted(void **state)
 	tree_remove(&t);
 }
 
-static void test_process_details__tells_the_limits_of_jobs_alone_when_no_more_is_wanted(
+static void test_process_details__reads_the_limits_of_jobs_alone_when_no_more_is_wanted(
 	void **state)
 {
 	struct probe_env env = tree_frozen("proc-6.18");
@@ -453,7 +453,7 @@ static void test_process_details__asks_for_a_limit_again_before_it_seems_reached
 	tree_remove(&t);
 }
 
-static void test_process_details__notices_within_a_few_looks_that_a_limit_is_lower(void **state)
+static void test_process_details__notices_within_a_few_ticks_that_a_limit_is_lower(void **state)
 {
 	struct tree t = tree_new();
 	struct sample s = { 0 };
@@ -587,9 +587,9 @@ RUN_TESTS(
 	TEST(test_process_details__does_not_mix_up_two_lives_of_a_pid),
 	TEST(test_process_details__of_an_old_program_are_not_those_of_one_in_mid_exec),
 	TEST(test_process_details__rests_when_it_is_not_wanted),
-	TEST(test_process_details__tells_the_limits_of_jobs_alone_when_no_more_is_wanted),
+	TEST(test_process_details__reads_the_limits_of_jobs_alone_when_no_more_is_wanted),
 	TEST(test_process_details__asks_for_a_limit_again_before_it_seems_reached),
-	TEST(test_process_details__notices_within_a_few_looks_that_a_limit_is_lower),
+	TEST(test_process_details__notices_within_a_few_ticks_that_a_limit_is_lower),
 	TEST(test_process_details__asks_a_crowd_for_their_limits_in_turns),
 	TEST(test_process_details__agrees_with_what_this_process_knows_of_itself),
 	TEST(test_process_details__leaves_what_is_not_ours))

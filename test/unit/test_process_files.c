@@ -124,7 +124,7 @@ test_process_files_parse_stat__refuses_short_and_broken_text_and_leaves_the_resu
 
 #define SH_UP_TO_CODE " (sh) S 1 1 1 0 -1 0 1 1 1 1 1 1 0 0 20 0 1 0 222 2990080 406 1 "
 
-static void test_process_files_parse_stat__tells_an_exec_by_code_or_stack(void **state)
+static void test_process_files_parse_stat__detects_an_exec_by_code_or_stack(void **state)
 {
 	struct process_files_stat a, b, hidden;
 
@@ -175,6 +175,6 @@ RUN_TESTS(
 	TEST(test_process_files_parse_stat__keeps_fifteen_bytes_of_a_longer_name),
 	TEST(test_process_files_parse_stat__calls_kworkers_by_their_own_name),
 	TEST(test_process_files_parse_stat__refuses_short_and_broken_text_and_leaves_the_result_alone),
-	TEST(test_process_files_parse_stat__tells_an_exec_by_code_or_stack),
+	TEST(test_process_files_parse_stat__detects_an_exec_by_code_or_stack),
 	TEST(test_process_files_parse_statm__takes_size_and_resident),
 	TEST(test_process_files_parse_io__does_not_mistake_cancelled_writes))

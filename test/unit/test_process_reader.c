@@ -80,7 +80,7 @@ static void test_process_reader__counts_files_and_finds_a_device(void **state)
 	tree_remove(&t);
 }
 
-static void test_process_reader__tells_a_process_from_another_with_its_pid(void **state)
+static void test_process_reader__distinguishes_a_process_from_another_with_its_pid(void **state)
 {
 	struct probe_env env = tree_live();
 	struct proc_id me = { .pid = getpid() }, other;
@@ -329,7 +329,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		TEST(test_process_reader__reads_the_files_of_each_process),
 		TEST(test_process_reader__counts_files_and_finds_a_device),
-		TEST(test_process_reader__tells_a_process_from_another_with_its_pid),
+		TEST(test_process_reader__distinguishes_a_process_from_another_with_its_pid),
 		TEST(test_process_reader__a_process_that_makes_readers_hang_does_not_stop_the_scan)
 	};
 

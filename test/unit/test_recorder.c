@@ -180,7 +180,7 @@ static void test_recorder__drops_the_oldest_when_the_disk_is_slow_and_stores_a_g
 	                 status.lost);
 }
 
-static void test_recorder__a_patient_one_waits_for_the_disk_before_it_drops_anything(void **state)
+static void test_recorder__may_wait_for_the_disk_before_it_drops_anything(void **state)
 {
 	struct scene *sc = *state;
 
@@ -257,7 +257,7 @@ RUN_TESTS(RECORDER_TEST(test_recorder__stores_what_is_pushed),
           RECORDER_TEST(test_recorder__writes_a_line_for_a_tick_and_none_for_a_flush),
           RECORDER_TEST(test_recorder__counts_what_a_store_that_cannot_be_opened_does_not_take),
           RECORDER_TEST(test_recorder__drops_the_oldest_when_the_disk_is_slow_and_stores_a_gap),
-          RECORDER_TEST(test_recorder__a_patient_one_waits_for_the_disk_before_it_drops_anything),
+          RECORDER_TEST(test_recorder__may_wait_for_the_disk_before_it_drops_anything),
           RECORDER_TEST(test_recorder__reports_an_end_after_it_was_stored),
           RECORDER_TEST(test_recorder__reports_an_end_that_could_not_be_stored),
           RECORDER_TEST(test_recorder_close__stores_what_waits))

@@ -199,7 +199,7 @@ static void assert_report(const struct report *r, struct style style, const char
 	buf_done(&out);
 }
 
-static void test_report__tells_all_of_a_job(void **state)
+static void test_report__shows_all_of_a_job(void **state)
 {
 	struct report r = full_report();
 
@@ -210,7 +210,7 @@ static void test_report__tells_all_of_a_job(void **state)
 	report_done(&r);
 }
 
-static void test_report__tells_no_share_of_a_core_for_a_job_of_milliseconds(void **state)
+static void test_report__shows_no_share_of_a_core_for_a_job_of_milliseconds(void **state)
 {
 	struct report r = { .job = kit_oom_job(), .now_ns = KIT_AT(1000) };
 	const struct style style = { .width = 100 };
@@ -226,7 +226,7 @@ static void test_report__tells_no_share_of_a_core_for_a_job_of_milliseconds(void
 	report_done(&r);
 }
 
-static void test_report__says_when_there_is_no_data(void **state)
+static void test_report__states_when_there_is_no_data(void **state)
 {
 	struct report r = { .now_ns = KIT_AT(100) };
 
@@ -236,7 +236,7 @@ static void test_report__says_when_there_is_no_data(void **state)
 	report_done(&r);
 }
 
-static void test_report__says_what_is_missing(void **state)
+static void test_report__names_what_is_missing(void **state)
 {
 	struct report r = { .job = kit_oom_job(), .now_ns = KIT_AT(1000) };
 
@@ -528,10 +528,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_report__notes_a_memory_spike_only_where_memory_is_short),
 		TEST(test_report_view__shows_a_limit_once),
-		TEST(test_report__tells_all_of_a_job),
-		TEST(test_report__tells_no_share_of_a_core_for_a_job_of_milliseconds),
-		TEST(test_report__says_when_there_is_no_data),
-		TEST(test_report__says_what_is_missing),
+		TEST(test_report__shows_all_of_a_job),
+		TEST(test_report__shows_no_share_of_a_core_for_a_job_of_milliseconds),
+		TEST(test_report__states_when_there_is_no_data),
+		TEST(test_report__names_what_is_missing),
 		TEST(test_report_json__has_the_keys_of_the_profile),
 		TEST(test_report__costly_is_cpu_time_then_own_memory_of_others_programs),
 		TEST(test_report__of_many_marks_the_first_and_the_last_are_shown),

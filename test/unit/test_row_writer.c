@@ -37,7 +37,7 @@ static void assert_fills(struct row_writer r, const char *text)
 	buf_done(&out);
 }
 
-static void test_row_writer__is_a_table_for_people(void **state)
+static void test_row_writer__is_a_table_on_a_terminal(void **state)
 {
 	assert_fills((struct row_writer){ .format = ROW_WRITER_TABLE },
 	             "                pid  cpu  name\n"
@@ -136,7 +136,7 @@ static void test_row_writer__without_rows_is_still_a_document(void **state)
 	}
 }
 
-RUN_TESTS(TEST(test_row_writer__is_a_table_for_people),
+RUN_TESTS(TEST(test_row_writer__is_a_table_on_a_terminal),
           TEST(test_row_writer__stands_row_below_row_where_it_is_too_narrow),
           TEST(test_row_writer__is_an_array_of_objects_in_json),
           TEST(test_row_writer__is_csv_with_absent_and_empty_apart),

@@ -118,7 +118,7 @@ static void test_runlog_event__leaves_out_data_past_its_ceiling(void **state)
 }
 
 /* A file size limit lets the kernel write a part of a line, as a full disk does. */
-static void test_run_log__never_writes_half_a_line_and_tells_what_was_lost(void **state)
+static void test_run_log__never_writes_half_a_line_and_reports_what_was_lost(void **state)
 {
 	struct place p = begin();
 	struct rlimit before, small;
@@ -160,5 +160,5 @@ RUN_TESTS(TEST(test_runlog_event__is_a_line_at_once),
           TEST(test_runlog_event__keeps_what_is_no_object_as_a_string),
           TEST(test_runlog_phase__has_seconds_and_members_beside_them),
           TEST(test_runlog_event__leaves_out_data_past_its_ceiling),
-          TEST(test_run_log__never_writes_half_a_line_and_tells_what_was_lost),
+          TEST(test_run_log__never_writes_half_a_line_and_reports_what_was_lost),
           TEST(test_runlog_create__takes_no_file_that_is_there))

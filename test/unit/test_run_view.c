@@ -80,7 +80,7 @@ static void assert_hides(const struct job *job, size_t width, const char *words)
 	buf_done(&out);
 }
 
-static void test_run_view__tells_a_good_run_in_a_few_lines(void **state)
+static void test_run_view__shows_a_good_run_in_a_few_lines(void **state)
 {
 	struct job job = kit_good_job();
 
@@ -148,7 +148,7 @@ static void test_run_view__calls_lower_bounds_of_gpus_so(void **state)
 	             "                                                     at least");
 }
 
-static void test_run_view__tells_first_why_a_run_failed(void **state)
+static void test_run_view__shows_first_why_a_run_failed(void **state)
 {
 	struct job job = kit_oom_job();
 
@@ -176,7 +176,7 @@ static void test_run_view__compares_what_was_used_with_what_was_allowed(void **s
 	assert_shows(&job, 120, ", 24.0 GiB allowed to each process (ulimit -v)");
 }
 
-static void test_run_view__says_what_is_missing(void **state)
+static void test_run_view__names_what_is_missing(void **state)
 {
 	struct job job = { .id = "x-1",
 		           .type = "x\x1b[31m",
@@ -188,7 +188,7 @@ static void test_run_view__says_what_is_missing(void **state)
 	assert_block(&job, 80, "run-unknown.txt");
 }
 
-static void test_run_view__tells_of_one_process_once(void **state)
+static void test_run_view__reports_one_process_once(void **state)
 {
 	struct job job = { .id = "true-1", .type = "true", .status = JOB_COMPLETED };
 
@@ -203,7 +203,7 @@ static void test_run_view__tells_of_one_process_once(void **state)
 	assert_block(&job, 80, "run-one.txt");
 }
 
-static void test_run_view__tells_the_sum_where_its_parts_are_less_sure(void **state)
+static void test_run_view__shows_the_sum_where_its_parts_are_less_sure(void **state)
 {
 	struct job job = kit_good_job();
 	struct buf out = { 0 };
@@ -235,7 +235,7 @@ static void test_run_view__measures_what_was_waited_for_by_the_whole_job(void **
 	buf_done(&out);
 }
 
-static void test_run_view__points_to_what_was_stored_and_says_what_was_not(void **state)
+static void test_run_view__points_to_what_was_stored_and_names_what_was_not(void **state)
 {
 	const struct style style = { .width = 80 };
 	struct job job = kit_good_job();
@@ -292,7 +292,7 @@ static void assert_says(const struct job *job, const char *words)
 	buf_done(&out);
 }
 
-static void test_run_view__tells_of_each_limit_that_was_met(void **state)
+static void test_run_view__reports_each_limit_that_was_met(void **state)
 {
 	struct job job = kit_good_job();
 
@@ -304,7 +304,7 @@ static void test_run_view__tells_of_each_limit_that_was_met(void **state)
 	assert_says(&job, "\n  limit   met its time limit of 1m 30s\n");
 }
 
-static void test_run_view__says_when_a_limit_counts_the_whole_user(void **state)
+static void test_run_view__states_when_a_limit_counts_the_whole_user(void **state)
 {
 	struct job job = kit_good_job();
 
@@ -392,12 +392,12 @@ RUN_TESTS(TEST(test_run_view__names_what_to_request_next_time),
           TEST(test_run_view__keeps_the_qualities_of_gpu_figures_apart),
           TEST(test_run_view__notes_anomalies_of_one_kind_and_program_once),
           TEST(test_run_view__notes_the_worst_anomalies_and_counts_the_others),
-          TEST(test_run_view__points_to_what_was_stored_and_says_what_was_not),
+          TEST(test_run_view__points_to_what_was_stored_and_names_what_was_not),
           TEST(test_run_view__points_to_the_side_store_until_it_is_imported),
-          TEST(test_run_view__tells_of_each_limit_that_was_met),
-          TEST(test_run_view__says_when_a_limit_counts_the_whole_user),
+          TEST(test_run_view__reports_each_limit_that_was_met),
+          TEST(test_run_view__states_when_a_limit_counts_the_whole_user),
           TEST(test_run_view__measures_what_was_waited_for_by_the_whole_job),
-          TEST(test_run_view__tells_the_sum_where_its_parts_are_less_sure),
-          TEST(test_run_view__tells_a_good_run_in_a_few_lines),
-          TEST(test_run_view__tells_first_why_a_run_failed),
-          TEST(test_run_view__says_what_is_missing), TEST(test_run_view__tells_of_one_process_once))
+          TEST(test_run_view__shows_the_sum_where_its_parts_are_less_sure),
+          TEST(test_run_view__shows_a_good_run_in_a_few_lines),
+          TEST(test_run_view__shows_first_why_a_run_failed),
+          TEST(test_run_view__names_what_is_missing), TEST(test_run_view__reports_one_process_once))

@@ -219,7 +219,7 @@ static void test_folder_end__counts_a_rest_of_half_a_line_or_all_there_is(void *
 	}
 }
 
-static void test_folder_put__leaves_out_what_the_counters_cannot_tell(void **state)
+static void test_folder_put__leaves_out_what_the_counters_cannot_show(void **state)
 {
 	struct scene s = scene_begin(NS_PER_S);
 
@@ -358,7 +358,7 @@ static void test_folder_end__writes_no_share_that_is_not_possible(void **state)
 	assert_last_share(30, 40, 8, ",90.0,0.490,");
 }
 
-static void test_folder_put__logs_what_was_said_and_what_befell_the_job(void **state)
+static void test_folder_put__logs_marks_and_job_events(void **state)
 {
 	struct scene s = scene_begin(0);
 	struct err err = { 0 };
@@ -648,7 +648,7 @@ static void test_folder_open__follows_no_link_and_touches_no_strange_file(void *
 	scene_end(&s);
 }
 
-static void test_folder_open__says_what_is_in_the_way(void **state)
+static void test_folder_open__reports_what_is_in_the_way(void **state)
 {
 	struct scene s = { .dir = world_dir() };
 	struct err err = { 0 };
@@ -737,7 +737,7 @@ static void test_folder_put__keeps_whole_lines_and_the_last_summary_on_a_full_di
 	scene_end(&s);
 }
 
-static void test_folder_put__tells_that_the_folder_is_gone(void **state)
+static void test_folder_put__reports_that_the_folder_is_gone(void **state)
 {
 	struct scene s = scene_begin(0);
 	struct err err = { 0 };
@@ -760,17 +760,17 @@ RUN_TESTS(TEST(test_folder_put__logs_sheets_and_marks_in_the_order_of_time),
           TEST(test_folder_put__writes_cpu_lines_at_one_interval),
           TEST(test_folder_put__follows_an_interval_that_was_asked_for),
           TEST(test_folder_end__counts_a_rest_of_half_a_line_or_all_there_is),
-          TEST(test_folder_put__leaves_out_what_the_counters_cannot_tell),
+          TEST(test_folder_put__leaves_out_what_the_counters_cannot_show),
           TEST(test_folder_put__rewrites_the_summary),
           TEST(test_folder_put__writes_a_line_of_the_job_at_each_tick_and_one_at_its_end),
           TEST(test_folder_end__writes_no_share_that_is_not_possible),
-          TEST(test_folder_put__logs_what_was_said_and_what_befell_the_job),
+          TEST(test_folder_put__logs_marks_and_job_events),
           TEST(test_folder_put__writes_gpu_files_when_there_is_one),
           TEST(test_folder_end__leaves_files_that_give_the_same_summary),
           TEST(test_folder_open__moves_an_earlier_run_aside),
           TEST(test_folder_open__refuses_a_folder_that_is_in_use),
           TEST(test_folder_open__follows_no_link_and_touches_no_strange_file),
-          TEST(test_folder_open__says_what_is_in_the_way),
+          TEST(test_folder_open__reports_what_is_in_the_way),
           TEST(test_runfolder__is_whole_whenever_its_writer_is_killed),
           TEST(test_folder_put__keeps_whole_lines_and_the_last_summary_on_a_full_disk),
-          TEST(test_folder_put__tells_that_the_folder_is_gone))
+          TEST(test_folder_put__reports_that_the_folder_is_gone))

@@ -85,7 +85,7 @@ static void test_runfolder_read__takes_each_figure_from_its_best_file(void **sta
 	end(&p);
 }
 
-static void test_runfolder_read__finds_what_jax_said_in_the_run_log(void **state)
+static void test_runfolder_read__finds_what_jax_logged_in_the_run_log(void **state)
 {
 	struct place p = begin();
 	struct runfolder_reading r;
@@ -152,7 +152,7 @@ static void test_runfolder_read__skips_huge_lines_and_goes_on(void **state)
 	}
 }
 
-static void test_runfolder_read__tells_what_is_not_there(void **state)
+static void test_runfolder_read__reports_what_is_missing(void **state)
 {
 	struct place p = begin();
 	cleanup(freep) char *nowhere = xasprintf("%s/nowhere", p.dir);
@@ -171,7 +171,7 @@ static void test_runfolder_read__tells_what_is_not_there(void **state)
 	end(&p);
 }
 
-static void test_runfolder_read__says_why_a_file_cannot_be_read(void **state)
+static void test_runfolder_read__explains_why_a_file_cannot_be_read(void **state)
 {
 	struct place p = begin();
 	struct runfolder_reading r;
@@ -187,8 +187,8 @@ static void test_runfolder_read__says_why_a_file_cannot_be_read(void **state)
 }
 
 RUN_TESTS(TEST(test_runfolder_read__takes_each_figure_from_its_best_file),
-          TEST(test_runfolder_read__finds_what_jax_said_in_the_run_log),
+          TEST(test_runfolder_read__finds_what_jax_logged_in_the_run_log),
           TEST(test_runfolder_read__keeps_lines_apart_in_files_of_any_size),
           TEST(test_runfolder_read__skips_huge_lines_and_goes_on),
-          TEST(test_runfolder_read__tells_what_is_not_there),
-          TEST(test_runfolder_read__says_why_a_file_cannot_be_read))
+          TEST(test_runfolder_read__reports_what_is_missing),
+          TEST(test_runfolder_read__explains_why_a_file_cannot_be_read))

@@ -98,7 +98,7 @@ static void test_sample_add_text__gives_an_empty_ref_at_the_ceiling(void **state
 	sample_done(&s);
 }
 
-static void test_proc_key__tells_lives_apart(void **state)
+static void test_proc_key__distinguishes_processes_of_one_pid(void **state)
 {
 	struct proc_id a = { 4194304, 1 }, b = { 4194304, 2 }, c = { 4194303, 1 };
 
@@ -114,4 +114,4 @@ RUN_TESTS(TEST(test_sample_sort__puts_pids_in_order_and_find_finds_them),
           TEST(test_sample_add_event__refuses_more_than_fit),
           TEST(test_sample_add_event__belongs_to_no_job_at_first),
           TEST(test_sample_add_text__gives_an_empty_ref_at_the_ceiling),
-          TEST(test_proc_key__tells_lives_apart))
+          TEST(test_proc_key__distinguishes_processes_of_one_pid))

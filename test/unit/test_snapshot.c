@@ -305,7 +305,7 @@ static void test_snapshot__sums_what_the_processes_of_a_job_take(void **state)
 	pair_done(&p);
 }
 
-static void test_snapshot__leaves_strangers_out_when_only_jobs_are_asked_for(void **state)
+static void test_snapshot__leaves_other_processes_out_when_only_jobs_are_asked_for(void **state)
 {
 	struct pair p = pair_of(NS_PER_S);
 	struct proc_id mine = { 10, 500 };
@@ -413,6 +413,6 @@ RUN_TESTS(TEST(test_snapshot__lets_nothing_of_a_job_happen_before_it_began),
           TEST(test_snapshot__does_not_give_a_reused_pid_to_the_job),
           TEST(test_snapshot__counts_zombies_of_jobs_only), TEST(test_snapshot__owns_its_text),
           TEST(test_snapshot__sums_what_the_processes_of_a_job_take),
-          TEST(test_snapshot__leaves_strangers_out_when_only_jobs_are_asked_for),
+          TEST(test_snapshot__leaves_other_processes_out_when_only_jobs_are_asked_for),
           TEST(test_snapshot__has_the_sheets_that_are_not_stored),
           TEST(test_snapshot__forgets_the_last_one_when_its_memory_is_used_again))

@@ -171,7 +171,7 @@ static void test_codec_snapshot__has_every_key_that_readers_rely_on(void **state
 	snapshot_done(&bare);
 }
 
-static void test_snapshot_json__tells_absent_from_zero(void **state)
+static void test_snapshot_json__distinguishes_absent_from_zero(void **state)
 {
 	struct scene sc;
 	json_t *parsed, *known, *unknown;
@@ -257,7 +257,7 @@ static json_t *event_parsed(struct snapshot *snap, const struct event *e)
 	return parsed;
 }
 
-static void test_codec_event__has_every_key_and_says_who_sent_the_signal(void **state)
+static void test_codec_event__has_every_key_and_the_sender_of_the_signal(void **state)
 {
 	static const char *const keys[] = { "timestamp", "pid",        "event_type",
 		                            "exit_code", "signal_num", "job_id",
@@ -287,7 +287,7 @@ static void test_codec_event__has_every_key_and_says_who_sent_the_signal(void **
 	scene_done(&sc);
 }
 
-static void test_codec_event__tells_exit_code_zero_from_none(void **state)
+static void test_codec_event__distinguishes_exit_code_zero_from_none(void **state)
 {
 	struct event e = {
 		.kind = EVENT_EXIT, .id = { 10, 500 }, .has_exit_code = true, .job = -1
@@ -360,9 +360,9 @@ static void test_snapshot_json__encodes_each_process_and_job_of_a_frozen_snapsho
 
 RUN_TESTS(TEST(test_codec_snapshot__is_written_as_it_always_was),
           TEST(test_codec_snapshot__has_every_key_that_readers_rely_on),
-          TEST(test_snapshot_json__tells_absent_from_zero),
+          TEST(test_snapshot_json__distinguishes_absent_from_zero),
           TEST(test_snapshot_json__makes_valid_json_of_hostile_names),
           TEST(test_snapshot_json__writes_the_largest_values_as_numbers),
-          TEST(test_codec_event__has_every_key_and_says_who_sent_the_signal),
-          TEST(test_codec_event__tells_exit_code_zero_from_none),
+          TEST(test_codec_event__has_every_key_and_the_sender_of_the_signal),
+          TEST(test_codec_event__distinguishes_exit_code_zero_from_none),
           TEST(test_snapshot_json__encodes_each_process_and_job_of_a_frozen_snapshot_once))

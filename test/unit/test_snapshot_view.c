@@ -164,7 +164,7 @@ static void test_snapshot_view__colours_quietly(void **state)
 	            "snapshot-color.txt");
 }
 
-static void test_snapshot_view__says_what_it_does_not_know(void **state)
+static void test_snapshot_view__shows_what_is_unknown(void **state)
 {
 	struct snapshot *s = *state;
 
@@ -221,6 +221,6 @@ RUN_TESTS(VIEW_TEST(test_snapshot_view__fills_a_wide_terminal),
           VIEW_TEST(test_snapshot_view__fits_40_and_80_columns),
           VIEW_TEST(test_snapshot_view__cuts_nothing_where_the_width_is_not_limited),
           VIEW_TEST(test_snapshot_view__colours_quietly),
-          VIEW_TEST(test_snapshot_view__says_what_it_does_not_know),
+          VIEW_TEST(test_snapshot_view__shows_what_is_unknown),
           VIEW_TEST(test_snapshot_view__has_a_line_for_each_gpu),
           TEST(test_snapshot_sort__knows_its_names))

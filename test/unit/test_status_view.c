@@ -65,7 +65,7 @@ static void test_status_view__lists_running_jobs_and_the_reason_of_pressure(void
 	assert_shows(&s, "… and 2 more jobs\n");
 }
 
-static void test_status_view__tells_that_it_has_stepped_back(void **state)
+static void test_status_view__shows_that_it_has_stepped_back(void **state)
 {
 	struct status_facts s = healthy();
 
@@ -105,7 +105,7 @@ static void test_status_view__counts_one_as_one(void **state)
 	assert_shows(&s, "0 running, 1 sheet\n");
 }
 
-static void test_status_view__tells_what_was_never_read(void **state)
+static void test_status_view__names_what_was_never_read(void **state)
 {
 	struct status_facts s = healthy();
 
@@ -116,7 +116,7 @@ static void test_status_view__tells_what_was_never_read(void **state)
 
 RUN_TESTS(TEST(test_status_view__lists_running_jobs_and_the_reason_of_pressure),
           TEST(test_status_view__is_quiet_when_all_is_well),
-          TEST(test_status_view__tells_that_it_has_stepped_back),
+          TEST(test_status_view__shows_that_it_has_stepped_back),
           TEST(test_status_view__lists_the_anomalies_that_last),
-          TEST(test_status_view__tells_what_was_never_read),
+          TEST(test_status_view__names_what_was_never_read),
           TEST(test_status_view__counts_one_as_one))

@@ -102,7 +102,7 @@ static void test_anomalies__are_stored_whole_when_only_their_end_could_be(void *
 	scene_done(&sc);
 }
 
-static void test_anomalies__end_with_words_between_two_looks_too(void **state)
+static void test_anomalies__end_with_words_between_two_ticks_too(void **state)
 {
 	struct store_scene sc = scene_of(4);
 	struct anomaly a = spike_of(&sc, ANOMALY_BEGAN);
@@ -229,7 +229,7 @@ static void test_job_anomalies__are_none_in_an_older_store(void **state)
 
 RUN_TESTS(TEST(test_anomalies__are_a_row_each_from_begin_to_end),
           TEST(test_anomalies__are_stored_whole_when_only_their_end_could_be),
-          TEST(test_anomalies__end_with_words_between_two_looks_too),
+          TEST(test_anomalies__end_with_words_between_two_ticks_too),
           TEST(test_job_anomalies__are_its_processes_and_the_machines),
           TEST(test_anomalies__of_a_recorder_that_died_end_with_it),
           TEST(test_retain__keeps_anomalies_as_long_as_events),

@@ -46,7 +46,7 @@ static void assert_text(const char *dir, const char *sql, const char *wanted)
 	free(question);
 }
 
-static void test_snapshots__tell_gpus_as_arrays(void **state)
+static void test_snapshots__have_gpus_as_arrays(void **state)
 {
 	struct store_scene sc = scene_of(3);
 
@@ -248,7 +248,7 @@ static void test_job_gpus__are_those_of_its_time(void **state)
 	scene_done(&sc);
 }
 
-RUN_TESTS(TEST(test_job_gpus__are_those_of_its_time), TEST(test_snapshots__tell_gpus_as_arrays),
+RUN_TESTS(TEST(test_job_gpus__are_those_of_its_time), TEST(test_snapshots__have_gpus_as_arrays),
           TEST(test_gpu_metrics__names_each_gpu_once),
           TEST(test_gpu_processes__belong_to_their_jobs), TEST(test_reader_snapshot__has_its_gpus),
           TEST(test_retention__makes_means_of_gpus_and_forgets_them),

@@ -143,7 +143,7 @@ static void test_store__outlives_those_of_many_that_are_killed(void **state)
 	world_rmdir(dir);
 }
 
-static void test_store__says_all_about_a_brief_job_with_its_end(void **state)
+static void test_store__writes_all_of_a_brief_job_with_its_end(void **state)
 {
 	char *dir = world_dir();
 	struct err err = { 0 };
@@ -178,7 +178,7 @@ static void test_store__says_all_about_a_brief_job_with_its_end(void **state)
 	world_rmdir(dir);
 }
 
-static void test_store__a_brief_one_that_says_nothing_leaves_nothing(void **state)
+static void test_store__a_brief_one_that_reports_nothing_leaves_nothing(void **state)
 {
 	char *dir = world_dir();
 	struct err err = { 0 };
@@ -267,7 +267,7 @@ static void test_job_find_seen__knows_each_of_many_also_when_others_are_forgotte
 
 RUN_TESTS(TEST(test_store__keeps_every_one_of_many_jobs_at_once),
           TEST(test_store__outlives_those_of_many_that_are_killed),
-          TEST(test_store__says_all_about_a_brief_job_with_its_end),
-          TEST(test_store__a_brief_one_that_says_nothing_leaves_nothing),
+          TEST(test_store__writes_all_of_a_brief_job_with_its_end),
+          TEST(test_store__a_brief_one_that_reports_nothing_leaves_nothing),
           TEST(test_job_needs_disk__at_its_end_and_when_it_has_run_for_a_while),
           TEST(test_job_find_seen__knows_each_of_many_also_when_others_are_forgotten))

@@ -245,7 +245,7 @@ static void share_slots(const char *dir)
 	free(path);
 }
 
-static void test_retain__leaves_what_the_model_says(void **state)
+static void test_retain__leaves_what_the_model_predicts(void **state)
 {
 	struct store_retention keep = { .full_resolution_ns = 900 * NS_PER_S,
 		                        .downsampled_ns = 2400 * NS_PER_S,
@@ -385,6 +385,6 @@ static void test_retain__gives_pages_back(void **state)
 	world_rmdir(dir);
 }
 
-RUN_TESTS(TEST(test_retain__leaves_what_the_model_says),
+RUN_TESTS(TEST(test_retain__leaves_what_the_model_predicts),
           TEST(test_retain__keeps_the_history_when_the_clock_jumps_ahead),
           TEST(test_retain__gives_pages_back))

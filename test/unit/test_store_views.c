@@ -346,7 +346,7 @@ static void test_snapshots__has_the_references_columns_and_types(void **state)
 	world_rmdir(dir);
 }
 
-static void test_process_events__tells_lives_in_order(void **state)
+static void test_process_events__reports_lives_in_order(void **state)
 {
 	char *dir = world_dir();
 	struct world w;
@@ -688,7 +688,7 @@ RUN_TESTS(TEST(test_process_metrics__shows_every_process_of_every_snapshot),
           TEST(test_process_metrics__keeps_several_recorders_apart),
           TEST(test_process_metrics__costs_no_more_when_many_have_died),
           TEST(test_snapshots__has_the_references_columns_and_types),
-          TEST(test_process_events__tells_lives_in_order),
+          TEST(test_process_events__reports_lives_in_order),
           TEST(test_process__knows_lives_that_no_snapshot_saw),
           TEST(test_process__keeps_its_final_peak_when_an_exec_is_noticed_late),
           TEST(test_process_events__find_their_process_by_pid_alone),

@@ -6,7 +6,7 @@
 #include "check.h"
 #include "trace/strace_keeper.h"
 
-static void test_strace_message__tells_the_process_from_its_children(void **state)
+static void test_strace_message__distinguishes_the_process_from_its_children(void **state)
 {
 	assert_true(strace_message_is_attached(scan_str("strace: Process 4711 attached"), 4711));
 	assert_true(strace_message_is_attached(
@@ -52,5 +52,5 @@ static void test_strace_find__takes_the_first_program_in_an_absolute_directory(v
 	rmdir(dir);
 }
 
-RUN_TESTS(TEST(test_strace_message__tells_the_process_from_its_children),
+RUN_TESTS(TEST(test_strace_message__distinguishes_the_process_from_its_children),
           TEST(test_strace_find__takes_the_first_program_in_an_absolute_directory))

@@ -64,7 +64,7 @@ static void test_style__cuts_nothing_in_a_pipe(void **state)
 		width((struct style_env){ .is_tty = true, .columns = "-5", .tty_width = 90 }), 90);
 }
 
-static void test_style__draws_bars_in_blocks_unless_the_locale_says_otherwise(void **state)
+static void test_style__draws_bars_in_blocks_unless_the_locale_forbids_it(void **state)
 {
 	const struct style blocks = style_choose(STYLE_AUTO,
 	                                         &(struct style_env){ .lang = "en_US.UTF-8" });
@@ -82,4 +82,4 @@ RUN_TESTS(TEST(test_style__colours_a_terminal_and_nothing_else),
           TEST(test_style__follows_no_color_and_clicolor_force),
           TEST(test_style__the_command_line_counts_most), TEST(test_style__reads_the_choice),
           TEST(test_style__cuts_nothing_in_a_pipe),
-          TEST(test_style__draws_bars_in_blocks_unless_the_locale_says_otherwise))
+          TEST(test_style__draws_bars_in_blocks_unless_the_locale_forbids_it))

@@ -61,7 +61,7 @@ static void test_table__narrows_gaps_then_leaves_out_columns_then_cuts(void **st
 	table_done(&t);
 }
 
-static void test_table__leaves_out_a_column_that_tells_nothing(void **state)
+static void test_table__leaves_out_a_column_without_values(void **state)
 {
 	struct table t = { .columns = people, .n_columns = ARRAY_LEN(people) };
 
@@ -161,7 +161,7 @@ static void test_table__colours_cells_without_moving_them(void **state)
 
 RUN_TESTS(TEST(test_table__aligns_columns_and_leaves_no_blanks_at_the_end),
           TEST(test_table__narrows_gaps_then_leaves_out_columns_then_cuts),
-          TEST(test_table__leaves_out_a_column_that_tells_nothing),
+          TEST(test_table__leaves_out_a_column_without_values),
           TEST(test_table__shows_its_head_without_rows),
           TEST(test_table__escapes_text_from_outside),
           TEST(test_table__counts_wide_characters_twice),

@@ -277,7 +277,7 @@ static void test_task_reader__does_not_take_one_process_for_another(void **state
 	assert_int_equal(s->reader.unknown, 1);
 }
 
-static void test_task_reader__forgets_who_is_gone(void **state)
+static void test_task_reader__forgets_ended_processes(void **state)
 {
 	struct stage *s = *state;
 
@@ -287,7 +287,7 @@ static void test_task_reader__forgets_who_is_gone(void **state)
 	assert_null(pass_unchanged(s, &s->records[3]));
 }
 
-static void test_task_reader__tells_when_parents_changed(void **state)
+static void test_task_reader__reports_when_parents_changed(void **state)
 {
 	struct stage *s = *state;
 
@@ -313,5 +313,5 @@ RUN_TESTS(STAGED(test_task_reader__fills_every_field_of_a_process),
           STAGED(test_task_reader__takes_short_and_full_records_in_any_order),
           STAGED(test_task_reader__keeps_the_latest_full_record),
           STAGED(test_task_reader__does_not_take_one_process_for_another),
-          STAGED(test_task_reader__forgets_who_is_gone),
-          STAGED(test_task_reader__tells_when_parents_changed))
+          STAGED(test_task_reader__forgets_ended_processes),
+          STAGED(test_task_reader__reports_when_parents_changed))

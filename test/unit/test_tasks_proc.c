@@ -195,7 +195,7 @@ static void test_tasks_proc__refuses_a_root_without_proc(void **state)
 	tree_remove(&t);
 }
 
-static void test_tasks_proc__says_that_hidepid_hides(void **state)
+static void test_tasks_proc__reports_that_hidepid_hides(void **state)
 {
 	struct tree t = tree_new();
 	struct probe_health h;
@@ -227,4 +227,4 @@ RUN_TESTS(
 	TEST(test_tasks_proc__leaves_files_and_io_out_when_they_are_not_wanted),
 	TEST(test_tasks_proc__survives_a_hostile_tree),
 	TEST(test_tasks_proc__refuses_a_root_without_proc),
-	TEST(test_tasks_proc__says_that_hidepid_hides))
+	TEST(test_tasks_proc__reports_that_hidepid_hides))

@@ -12,7 +12,7 @@ static void test_user_namespace_outer__finds_the_user_outside(void **state)
 	assert_int_equal(user_namespace_outer(scan_str(ROOTLESS), 65536), 165535);
 }
 
-static void test_user_namespace_outer__leaves_alone_who_is_not_mapped(void **state)
+static void test_user_namespace_outer__leaves_unmapped_users_alone(void **state)
 {
 	(void)state;
 	assert_int_equal(user_namespace_outer(scan_str(ROOTLESS), 65537), 65537);
@@ -22,4 +22,4 @@ static void test_user_namespace_outer__leaves_alone_who_is_not_mapped(void **sta
 }
 
 RUN_TESTS(TEST(test_user_namespace_outer__finds_the_user_outside),
-          TEST(test_user_namespace_outer__leaves_alone_who_is_not_mapped))
+          TEST(test_user_namespace_outer__leaves_unmapped_users_alone))

@@ -29,7 +29,7 @@ def with_id(job_id):
 	return clean_environment(PROCTOR_JOB_ID=job_id)
 
 
-def test_who_has_the_jobs_id_in_its_environment(daemon, children):
+def test_a_process_with_the_jobs_id_in_its_environment_is_adopted(daemon, children):
 	"""Be it older than the job or younger; not another user's, who could name any job; and all that descends from it."""
 	early = children.spawn(["sleep", "60"], env=with_id("far"))
 	other = children.spawn(["setpriv", "--reuid=65534", "--clear-groups", "sleep", "62"], env=with_id("far"))
@@ -69,7 +69,7 @@ def test_a_daemon_that_comes_back_knows_the_first_process(daemon, children):
 	wait_for(lambda: status_of(daemon, "kept") != "running")
 
 
-def test_who_names_the_jobs_workspace(daemon, children, tmp_path):
+def test_a_process_that_names_the_jobs_workspace_is_adopted(daemon, children, tmp_path):
 	"""A daemon that comes back still knows it."""
 	space = tmp_path / "run-1"
 	worker = children.spawn(["sleep", "60"])
@@ -110,7 +110,7 @@ def scope():
 	place.rmdir()
 
 
-def test_who_is_in_the_jobs_control_group(daemon, children, scope):
+def test_a_process_in_the_jobs_control_group_is_adopted(daemon, children, scope):
 	"""The job has the name of the scope, if it is given no other."""
 	worker, stranger, outside = (children.spawn(["sleep", "60"]) for _ in range(3))
 	for child in (worker, stranger):
