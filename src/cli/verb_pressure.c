@@ -38,7 +38,7 @@ static int print(const struct cli *cli, const struct admission_answer *a, const 
 		a ? json_u64(j, a->delay_ns / NS_PER_S) : json_nil(j);
 		json_key(j, "admits_job");
 		a ? json_bool(j, a->admits_job) : json_nil(j);
-		json_put_str(j, "source", !a ? NULL : a->is_from_daemon ? "daemon" : "look");
+		json_put_str(j, "source", !a ? NULL : a->is_from_daemon ? "daemon" : "sample");
 		json_put_str(j, "problem", problem);
 		json_end_object(j);
 	} else if (a) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`proctor pressure` and `run --wait-for-room`: asked of a daemon, or looked at without one."""
+"""`proctor pressure` and `run --wait-for-room`: asked of a daemon, or sampled without one."""
 import json
 import os
 import signal
@@ -28,22 +28,22 @@ def set_limit(daemon, mb):
 
 
 def test_the_daemon_is_asked_first(daemon):
-	told = ask(daemon.proctor)
-	assert told["source"] == "daemon" and told["level"] in LEVELS
+	answer = ask(daemon.proctor)
+	assert answer["source"] == "daemon" and answer["level"] in LEVELS
 	assert ask(daemon.proctor, "--socket", daemon.socket)["source"] == "daemon"
 	line = daemon.proctor("pressure").stdout
-	assert line.split(":")[0].strip() == told["level"]
+	assert line.split(":")[0].strip() == answer["level"]
 
 
 def test_without_a_daemon_a_sample_has_to_do(cold):
-	told = ask(cold.proctor)
-	assert told["source"] == "look" and told["level"] in LEVELS
+	answer = ask(cold.proctor)
+	assert answer["source"] == "sample" and answer["level"] in LEVELS
 	for words in ([], ["--json"]):
 		done = cold.proctor("pressure", "--socket", cold.socket, *words)
 		assert done.returncode == 4 and "no daemon answers" in done.stderr
-	told = json.loads(done.stdout)
-	assert "no daemon answers" in told.pop("problem")
-	assert told == {"schema": 1, "level": None, "reason": None, "delay_seconds": None, "admits_job": None, "source": None}
+	answer = json.loads(done.stdout)
+	assert "no daemon answers" in answer.pop("problem")
+	assert answer == {"schema": 1, "level": None, "reason": None, "delay_seconds": None, "admits_job": None, "source": None}
 
 
 def test_one_that_is_named_and_missing_is_reported(cold):
@@ -57,9 +57,9 @@ def test_one_that_is_named_and_missing_is_reported(cold):
 
 def test_a_limit_that_is_used_up_is_critical_and_admits_nobody(cold):
 	set_limit(cold, 1)
-	told = json.loads(cold.proctor("pressure", "--json", "--config", cold.config).stdout)
-	assert (told["level"], told["admits_job"], told["delay_seconds"]) == ("critical", False, 60)
-	assert "of max_memory_mb (1 MiB) is in use" in told["reason"]
+	answer = json.loads(cold.proctor("pressure", "--json", "--config", cold.config).stdout)
+	assert (answer["level"], answer["admits_job"], answer["delay_seconds"]) == ("critical", False, 60)
+	assert "of max_memory_mb (1 MiB) is in use" in answer["reason"]
 	cold.start()
 	answer = cold.result("admit", job_type="train")
 	assert (answer["allowed"], answer["pressure_level"]) == (False, "critical") and "memory" in answer["reason"]
@@ -140,12 +140,12 @@ def test_a_daemon_that_hangs_is_reported_and_a_sample_is_used_instead(daemon):
 		done = daemon.proctor("pressure", "--json")
 	finally:
 		daemon.process.send_signal(signal.SIGCONT)
-	assert done.returncode == 0 and json.loads(done.stdout)["source"] == "look"
+	assert done.returncode == 0 and json.loads(done.stdout)["source"] == "sample"
 	assert "process %d, does not answer" % daemon.process.pid in done.stderr and "sampling the machine instead" in done.stderr
 
 
 def test_a_waiting_client_is_informed_when_the_daemon_is_gone(cold, children):
-	"""Its limit was the daemon's; a look of one's own does not have it."""
+	"""Its limit was the daemon's; a sample of one's own does not have it."""
 	set_limit(cold, 1)
 	cold.start()
 	env = {**cold.proctor.env, **SANITIZERS}
@@ -156,7 +156,7 @@ def test_a_waiting_client_is_informed_when_the_daemon_is_gone(cold, children):
 	assert waiting.poll() is None and run.poll() is None
 	cold.stop()
 	out, err = waiting.communicate(timeout=60)
-	assert waiting.returncode == 0 and json.loads(out)["source"] == "look"
+	assert waiting.returncode == 0 and json.loads(out)["source"] == "sample"
 	assert err.count("the daemon no longer answers") == 1 and "sampling the machine instead" in err
 	_, err = run.communicate(timeout=90)
 	assert err.count("the daemon no longer answers") == 1 and run.returncode == 0
@@ -179,7 +179,7 @@ def test_what_is_meant_must_be_clear(cold, words):
 
 
 def test_a_job_of_which_more_is_expected_than_there_is_room_for_is_not_admitted(cold, tmp_path):
-	"""The daemon estimates by itself for who names a type only."""
+	"""The daemon estimates by itself for a caller that names a type only."""
 	cold.start()
 	basis = cold.result("admit")["based_on"]
 	most = min(filter(None, (basis["memory_limit_mb"], basis["system_memory_total_mb"])))
@@ -204,7 +204,7 @@ def test_a_job_of_which_more_is_expected_than_there_is_room_for_is_not_admitted(
 
 
 def test_run_starts_at_once_where_there_is_room(cold):
-	del cold.proctor.env["PROCTOR_SOCKET"]  # one that is named and not there is told
+	del cold.proctor.env["PROCTOR_SOCKET"]  # one that is named and missing is reported
 	if wait_for(lambda: ask(cold.proctor))["level"] != "none":
 		pytest.skip("NOT RUN: this machine is under pressure")
 	done = cold.proctor("run", "--wait-for-room", "--", "true")
