@@ -24,7 +24,7 @@ LIBRARIES = {
 	"microhttpd.h": "microhttpd",
 }
 SQL_ROOMS = ("sqlite", "schema", "store", "history")
-# Who may build paths below /proc and /sys. A message that names one has words around it.
+# Files that may build paths below /proc and /sys. A message that names one has words around it.
 KERNEL_ROOMS = ("kernel", "probe")
 KERNEL_PATH = re.compile(r"/?(proc|sys)/\S*$")
 KERNEL_PATH_EXCEPTIONS = {

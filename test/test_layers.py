@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tree keeps its own rules, and the check that says so can fail."""
+"""The tree keeps its own rules, and the check of that can fail."""
 from pathlib import Path
 
 import pytest

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 TIMEOUT_S = 120
-# A program of the unit tests' kind: it fails as often as the file says.
+# A program of the unit tests' kind: it fails as often as the file demands.
 UNIT = """
 import sys
 from pathlib import Path
@@ -87,7 +87,7 @@ class Tree:
 				      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT_S, **how)
 
 	def make_test(self):
-		"""What the README says to type, with the project's own Makefile."""
+		"""The commands of the README, with the project's own Makefile."""
 		for name in ("Makefile", "scripts"):
 			(self.place / name).symlink_to(ROOT / name)
 		env = {name: os.environ[name] for name in ("PATH", "HOME")}

@@ -34,7 +34,7 @@ CHILDREN_MAX = 2000
 
 
 # What --tier is called in the record of a job.
-TIERS = {"bpf": "BPF tracepoints", "connector": "proc connector", "looks": "samples of /proc"}
+TIERS = {"bpf": "BPF tracepoints", "connector": "proc connector", "proc": "samples of /proc"}
 
 
 def pytest_configure(config):
@@ -104,7 +104,7 @@ def read_store_so_far(state_dir, query):
 
 
 def sanitizers(verb, checked=set()):
-	"""Leaks are looked for once for each verb and test, whatever its parameters: it takes as long as most calls themselves."""
+	"""Leaks are searched once for each verb and test, whatever its parameters: it takes as long as most calls themselves."""
 	about = (os.environ.get("PYTEST_CURRENT_TEST", "").partition("[")[0], verb)
 	if about not in checked or "ASAN_OPTIONS" in os.environ:
 		checked.add(about)
@@ -242,7 +242,7 @@ def running_as_nobody(uid=None):
 	uid = nobody.pw_uid if uid is None else uid
 	place = Path(SCRATCH) / ("proctor-nobody-%d-%d" % (os.getpid(), time.monotonic_ns()))
 	place.mkdir(mode=0o700)
-	# The build tree may lie where nobody cannot look, so the program is brought along.
+	# The build tree may lie where nobody cannot read, so the program is brought along.
 	binary = place / "proctor"
 	for source, copy in ((BINARY, binary), (BINARY + "-top", place / "proctor-top")):
 		try:
@@ -269,7 +269,7 @@ def running_as_nobody(uid=None):
 
 @pytest.fixture
 def as_somebody(request):
-	"""The same as a user who has no other processes, those of tests that run beside this one neither."""
+	"""The same as a user that has no other processes, those of tests that run beside this one neither."""
 	with running_as_nobody(100000 + os.getpid()) as run_as_somebody:
 		yield run_as_somebody
 		check_tier(request, run_as_somebody.state_dir, "connector")

@@ -62,26 +62,26 @@ class Daemon:
 		if wait:
 			self.wait_ready()
 			tier = self.result("daemon.status")["tier"]
-			assert "--no-bpf" in options or usual_tier() != "bpf" or tier == "tasks-bpf, lifecycle-bpf", "%s: %s" % (tier, self.said())
+			assert "--no-bpf" in options or usual_tier() != "bpf" or tier == "tasks-bpf, lifecycle-bpf", "%s: %s" % (tier, self.log_text())
 		return self
 
 	def wait_ready(self):
-		def has_looked():
-			assert self.process.poll() is None, self.said()
+		def has_ticked():
+			assert self.process.poll() is None, self.log_text()
 			try:
 				with self.line() as line:
 					return line.call("daemon.top")["result"]
 			except OSError:
 				return None
 
-		wait_for(has_looked)
+		wait_for(has_ticked)
 
 	def wait_ticks(self, count=1):
 		"""Until so many more ticks, each of which began after this call, have been taken in."""
 		before = self.result("daemon.top")["seq"]
 		wait_for(lambda: self.result("daemon.top")["seq"] > before + count)
 
-	def said(self):
+	def log_text(self):
 		return self.log.read_text(encoding="utf-8", errors="replace")
 
 	def line(self, uid=None, **options):

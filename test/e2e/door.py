@@ -51,7 +51,7 @@ class Line:
 
 
 class Job:
-	"""A running door_host, and what it was told."""
+	"""A running door_host, and what was reported to it."""
 
 	def __init__(self, state_dir, job_id="train-1", snapshot=True, **options):
 		self.job_id = job_id
@@ -70,7 +70,7 @@ class Job:
 		self.end()
 
 	def heard(self):
-		"""The next thing it was told."""
+		"""The next thing that was reported to it."""
 		return self.process.stdout.readline().rstrip("\n")
 
 	def line(self):
@@ -80,7 +80,7 @@ class Job:
 		return {"PROCTOR_JOB_ID": self.job_id, "PROCTOR_STATE_DIR": str(self.state_dir)}
 
 	def end(self):
-		"""What it was told and nobody asked about. A second end does nothing."""
+		"""What was reported to it and not asked about. A second end does nothing."""
 		if self.process.stdout.closed:
 			return []
 		self.process.terminate()

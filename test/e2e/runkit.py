@@ -24,7 +24,7 @@ NOBODY = "65534"
 # A build with sanitizers forbids itself cores, and with that the command.
 SANITIZERS = {"ASAN_OPTIONS": "disable_coredump=0:detect_leaks=0", "UBSAN_OPTIONS": "disable_coredump=0"}
 
-# The beginning of programs that use up CPU time and tell how much it was, by getrusage.
+# The beginning of programs that use up CPU time and print how much it was, by getrusage.
 BURN = """
 import resource
 def cpu():

@@ -69,7 +69,7 @@ class Terminal:
 			raise AssertionError("it ended after %r" % self.seen) from None
 
 	def ask(self, command):
-		"""What the shell says to that, up to its next prompt."""
+		"""What the shell prints in answer, up to its next prompt."""
 		self.type(command + "\n")
 		self.expect(re.escape(command) + "\r\n")
 		return self.expect(r"((?s:.*?))READY\$ ").group(1).strip()

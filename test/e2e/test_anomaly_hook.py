@@ -98,9 +98,9 @@ def test_a_hook_that_hangs_is_killed_with_all_that_it_started(run, tmp_path):
 		assert time.monotonic() - began > 8
 	finally:
 		done.touch()
-		_, said = proc.communicate(timeout=60)
+		_, stderr = proc.communicate(timeout=60)
 	assert proc.returncode == 0
-	assert "on-anomaly failed: it was not over after 10 s" in said
+	assert "on-anomaly failed: it was not over after 10 s" in stderr
 
 
 def test_the_end_of_the_job_does_not_wait_for_the_hook(run, tmp_path):
@@ -135,9 +135,9 @@ def test_more_than_can_wait_are_counted(run, tmp_path):
 		wait_for(lambda: run.is_recorded() and len(run.sql("SELECT 1 FROM anomalies WHERE anomaly_type = 'fd_exhaustion'")) == 30)
 	finally:
 		done.touch()
-		_, said = proc.communicate(timeout=60)
-	dropped = int(said.split("was not run for ")[1].split(" ")[0])
-	assert proc.returncode == 0 and 8 <= dropped <= 14 and "too many waited" in said
+		_, stderr = proc.communicate(timeout=60)
+	dropped = int(stderr.split("was not run for ")[1].split(" ")[0])
+	assert proc.returncode == 0 and 8 <= dropped <= 14 and "too many waited" in stderr
 
 
 def test_a_hook_of_a_process_that_ran_before(run, children, tmp_path):

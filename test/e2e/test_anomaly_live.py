@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What goes wrong in a job is found, told once, and shown wherever people look."""
+"""What goes wrong in a job is found, reported once, and shown in every view."""
 import json
 import re
 import subprocess
@@ -60,7 +60,7 @@ def python(text, *words):
 
 
 def anomalies(run):
-	"""As the view, the report and the events tell them: the same in all three."""
+	"""As the view, the report and the events show them: the same in all three."""
 	rows = run.sql("SELECT * FROM anomalies ORDER BY timestamp")
 	report = json.loads(run.proctor("report", "last", "--json").stdout)
 	events = run.proctor("events", "last", "--kind", "anomaly", "--json").stdout.splitlines()
@@ -94,8 +94,8 @@ def test_a_process_that_grows_is_a_memory_spike(run, tmp_path):
 	assert "memory spike" not in done.stderr and "memory spike" not in run.proctor("report").stdout
 	assert "memory spike: python" in run.proctor("events", "--kind", "anomaly").stdout
 	log = [json.loads(line) for line in (tmp_path / "out/run.jsonl").read_text(encoding="utf-8").splitlines()]
-	told = [line["data"] for line in log if line.get("event") == "monitor.anomaly"]
-	assert [data["ended"] is None for data in told] == [True, False]
+	published = [line["data"] for line in log if line.get("event") == "monitor.anomaly"]
+	assert [data["ended"] is None for data in published] == [True, False]
 
 
 @pytest.mark.parametrize("tier", TIERS)
@@ -127,13 +127,13 @@ def test_what_computes_is_a_runaway_only_when_it_was_left(run, children, tmp_pat
 		wait_for(lambda: run.sql("SELECT 1 FROM anomalies WHERE anomaly_type = 'runaway_process'"))
 	else:
 		wait_for(lambda: run.sql("SELECT 1 FROM job_samples GROUP BY job_id HAVING max(timestamp) - min(timestamp) > %d" % (RUNAWAY_S + 2)))
-	_, said = job.communicate(timeout=30)
+	_, stderr = job.communicate(timeout=30)
 	rows = [row for row in anomalies(run) if row["anomaly_type"] != "memory_pressure"]
 	assert job.returncode == 0
 	assert [row["anomaly_type"] for row in rows] == kinds
 	if kinds:
 		assert rows[0]["severity"] == "critical" and rows[0]["threshold"] == RUNAWAY_PERCENT
-		assert "its parent is gone" in said
+		assert "its parent is gone" in stderr
 
 
 def test_an_ordinary_job_has_none(run):
@@ -142,7 +142,7 @@ def test_an_ordinary_job_has_none(run):
 
 
 def test_a_job_whose_recorder_is_killed_has_its_anomaly(run):
-	"""It was told when it began, and ends with the recorder."""
+	"""It was reported when it began, and ends with the recorder."""
 	proc = subprocess.Popen(run.line(*python(FILES.replace("time.sleep(2)", "time.sleep(20)")), options=["--interval", "0.2"]),
 				env=run.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 	try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Jobs that stall, storm, leak and are held back, staged at once, and others that only look so."""
+"""Jobs that stall, storm, leak and are held back, staged at once, and others that only seem to."""
 import json
 import os
 import subprocess
@@ -126,8 +126,8 @@ class Stage:
 					       env=self.run.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 			for name, (options, command) in self.staged.items()}
 		for name, job in jobs.items():
-			_, said = job.communicate(timeout=120)
-			self.ends[name] = (job.returncode, said)
+			_, stderr = job.communicate(timeout=120)
+			self.ends[name] = (job.returncode, stderr)
 
 	def anomalies(self, name):
 		(job,) = self.run.jobs("type = '%s'" % name)

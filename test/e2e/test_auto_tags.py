@@ -91,7 +91,7 @@ def test_what_does_not_fit_is_left_out(proctor):
 
 
 class SilentFileSystem:
-	"""A directory that can be entered, and in which every search waits for ever: what a work directory on an NFS server that is gone looks like.
+	"""A directory that can be entered, and in which every search waits for ever: what a work directory on an NFS server that is gone is like.
 	Its server is a process of its own: one that starts another must not wait for itself."""
 	LOOKUP, GETATTR, INIT = 1, 3, 26
 	ENOSYS = 38

@@ -116,15 +116,15 @@ os.waitpid(pids["timer"], 0)
 def waiting(request, children, tmp_path):
 	"""The pids of WAITERS, and report() of the job that runs them."""
 	if request.param == "root":
-		runner, place, who = request.getfixturevalue("run"), tmp_path, {}
+		runner, place, user = request.getfixturevalue("run"), tmp_path, {}
 		env, proctor = runner.env, runner.proctor
 	else:
 		proctor = request.getfixturevalue("as_nobody")
 		nobody = pwd.getpwnam("nobody")
 		place, env = proctor.place, {**proctor.env, **SANITIZERS}
-		who = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+		user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
 	binary = proctor.binary if request.param == "root" else str(proctor.place / "proctor")
-	children.spawn([binary, "run", "-q", "--interval", "0.1", "--time", "50", "--", "/usr/bin/python3", "-c", WAITERS], cwd=place, env=env, **who)
+	children.spawn([binary, "run", "-q", "--interval", "0.1", "--time", "50", "--", "/usr/bin/python3", "-c", WAITERS], cwd=place, env=env, **user)
 	pids = json.loads(wait_for(lambda: (place / "pids").exists() and (place / "pids").read_text(encoding="ascii")))
 
 	def report(*options):

@@ -24,9 +24,9 @@ def test_status_shows_the_daemons_health(daemon):
 	assert done.returncode == 0, done.stderr
 	for word in ("running for", "pid %d" % daemon.process.pid, "processes every 1 s", "losses     none", "0 running", str(daemon.socket)):
 		assert word in done.stdout, done.stdout
-	told = json.loads(daemon.proctor("status", "--json").stdout)
-	status = told["status"]
-	assert told["running"] and status["kind"] == "daemon" and status["pid"] == daemon.process.pid
+	answer = json.loads(daemon.proctor("status", "--json").stdout)
+	status = answer["status"]
+	assert answer["running"] and status["kind"] == "daemon" and status["pid"] == daemon.process.pid
 	assert status["store"]["is_storing"] and status["store"]["bytes"] > 0
 	assert status["store"]["path"] == str(daemon.proctor.state_dir / "proctor.db")
 	assert status["tier"] and status["rss_mb"] > 1 and status["losses"] == {"snapshots": 0, "events": 0, "unread_events": 0, "missed_ticks": 0}
@@ -51,9 +51,9 @@ def test_status_without_a_daemon_reports_it_and_what_to_do(cold):
 	assert done.returncode == 4 and done.stdout == ""
 	assert "no daemon answers at %s" % cold.socket in done.stderr and "proctor daemon" in done.stderr
 	done = cold.proctor("status", "--json")
-	told = json.loads(done.stdout)
-	assert done.returncode == 4 and (told["running"], told["pid"], told["status"]) == (False, None, None)
-	assert told["problem"] == "no daemon answers at %s" % cold.socket
+	answer = json.loads(done.stdout)
+	assert done.returncode == 4 and (answer["running"], answer["pid"], answer["status"]) == (False, None, None)
+	assert answer["problem"] == "no daemon answers at %s" % cold.socket
 
 
 def test_one_that_hangs_is_named(daemon):
@@ -62,10 +62,10 @@ def test_one_that_hangs_is_named(daemon):
 		done = daemon.proctor("status", "--json")
 	finally:
 		daemon.process.send_signal(signal.SIGCONT)
-	told = json.loads(done.stdout)
-	assert done.returncode == 4 and (told["running"], told["pid"], told["status"]) == (True, daemon.process.pid, None)
-	assert told["problem"] == "the daemon at %s, process %d, does not answer within 5 s" % (daemon.socket, daemon.process.pid)
-	assert told["problem"] in done.stderr and "kill -CONT" in done.stderr
+	answer = json.loads(done.stdout)
+	assert done.returncode == 4 and (answer["running"], answer["pid"], answer["status"]) == (True, daemon.process.pid, None)
+	assert answer["problem"] == "the daemon at %s, process %d, does not answer within 5 s" % (daemon.socket, daemon.process.pid)
+	assert answer["problem"] in done.stderr and "kill -CONT" in done.stderr
 
 
 def test_one_that_is_full_names_the_owners_of_its_connections(cold):
@@ -73,9 +73,9 @@ def test_one_that_is_full_names_the_owners_of_its_connections(cold):
 	cold.start()
 	with cold.line(), cold.line(), cold.line():
 		done = wait_for(lambda: (done := cold.proctor("status", "--json")).returncode == 4 and done)
-	told = json.loads(done.stdout)
-	assert told["running"] and told["problem"] == "too many connections: all 3 are in use, 3 of them by user %d" % os.geteuid()
-	assert told["problem"] in done.stderr and "max_clients" in done.stderr
+	answer = json.loads(done.stdout)
+	assert answer["running"] and answer["problem"] == "too many connections: all 3 are in use, 3 of them by user %d" % os.geteuid()
+	assert answer["problem"] in done.stderr and "max_clients" in done.stderr
 
 
 ZOMBIE = "import os, time\nif os.fork() == 0:\n\tos._exit(0)\ntime.sleep(60)"
@@ -89,12 +89,12 @@ def test_status_lists_lasting_anomalies_to_the_users_they_concern(daemon, childr
 	def zombies(uid=None):
 		return [a for a in daemon.result("daemon.status", uid=uid)["anomalies_active"] if a["anomaly_type"] == "zombie"]
 
-	told = wait_for(zombies)
-	assert (told[0]["job_id"], told[0]["severity"], told[0]["ended"]) == ("leaves", "high", None)
-	assert told == zombies(65534) and zombies(65533) == []
-	assert "zombie %d (job leaves)" % told[0]["pid"] in daemon.proctor("status").stdout
+	answer = wait_for(zombies)
+	assert (answer[0]["job_id"], answer[0]["severity"], answer[0]["ended"]) == ("leaves", "high", None)
+	assert answer == zombies(65534) and zombies(65533) == []
+	assert "zombie %d (job leaves)" % answer[0]["pid"] in daemon.proctor("status").stdout
 	shown = json.loads(daemon.proctor("status", "--json").stdout)["status"]["anomalies_active"]
-	assert told[0]["pid"] in [a["pid"] for a in shown]
+	assert answer[0]["pid"] in [a["pid"] for a in shown]
 	parent.kill()
 	parent.wait()
 	wait_for(lambda: not zombies())
@@ -111,7 +111,7 @@ def test_status_shows_that_it_has_stepped_back(cold, children):
 
 def test_it_stores_what_it_sees_and_ends_cleanly(daemon):
 	wait_for(lambda: daemon.result("daemon.top")["seq"] >= 3)
-	assert daemon.stop() == 0, daemon.said()
+	assert daemon.stop() == 0, daemon.log_text()
 	assert not daemon.socket.exists()
 	assert daemon.proctor.sql("SELECT count(*) AS n FROM snapshots")[0]["n"] >= 3
 	assert (daemon.proctor.state_dir / "monitor.jsonl").exists()
@@ -144,7 +144,7 @@ def test_what_has_the_name_of_its_socket_stays(cold):
 	cold.socket.write_text("a diary", encoding="utf-8")
 	cold.start(wait=False)
 	assert cold.process.wait(timeout=30) == 1
-	assert "'%s' is a file: remove it, or choose another path with --socket" % cold.socket in cold.said()
+	assert "'%s' is a file: remove it, or choose another path with --socket" % cold.socket in cold.log_text()
 	assert cold.socket.read_text(encoding="utf-8") == "a diary"
 
 
@@ -162,7 +162,7 @@ def test_a_directory_that_others_can_write_to_is_refused(cold):
 	cold.socket.parent.chmod(0o777)
 	cold.start(wait=False)
 	assert cold.process.wait(timeout=30) == 1
-	assert "writable by other users" in cold.said()
+	assert "writable by other users" in cold.log_text()
 
 
 @pytest.mark.needs_root
@@ -173,7 +173,7 @@ def test_a_directory_of_another_user_is_refused_as_such(cold, as_nobody):
 
 @pytest.mark.needs_root
 def test_another_users_socket_is_not_trusted(cold):
-	"""Somebody else's socket, where the daemon's is looked for."""
+	"""Somebody else's socket, where clients expect the daemon's."""
 	place = cold.place / "squat"
 	place.mkdir()
 	os.chown(place, 65534, 65534)
@@ -197,7 +197,7 @@ def test_hangup_reads_the_configuration_again(daemon):
 	daemon.config.write_text("[profiler]\ninterval_seconds = 2\n", encoding="utf-8")
 	daemon.process.send_signal(signal.SIGHUP)
 	wait_for(lambda: daemon.result("daemon.status")["interval_seconds"] == 2.0)
-	assert "one tick every 2 s" in daemon.said()
+	assert "one tick every 2 s" in daemon.log_text()
 
 
 def test_a_bad_configuration_keeps_the_old_one_and_logs_the_reason(daemon):
@@ -206,7 +206,7 @@ def test_a_bad_configuration_keeps_the_old_one_and_logs_the_reason(daemon):
 	problem = wait_for(lambda: daemon.result("daemon.status")["config_problem"])
 	assert ":3:" in problem and "intervall" in problem
 	assert daemon.result("daemon.status")["interval_seconds"] == 1.0
-	assert "stays in force" in daemon.said()
+	assert "stays in force" in daemon.log_text()
 	assert "intervall" in daemon.proctor("status").stdout
 	daemon.config.write_text("[profiler]\ninterval_seconds = 3\n", encoding="utf-8")
 	daemon.process.send_signal(signal.SIGHUP)
@@ -218,9 +218,9 @@ def test_what_waits_for_a_restart_is_named(daemon):
 	daemon.config.write_text("[profiler]\ninterval_seconds = 1\nenabled = false\ngpu_enabled = false\nstorage_path = /nowhere/x.db\n"
 				 "[limits]\nmax_clients = 7\nmax_memory_mb = 100000\n", encoding="utf-8")
 	daemon.process.send_signal(signal.SIGHUP)
-	wait_for(lambda: "configuration reloaded" in daemon.said())
+	wait_for(lambda: "configuration reloaded" in daemon.log_text())
 	names = "profiler.enabled, profiler.gpu_enabled, profiler.storage_path, limits.max_clients"
-	assert "changed, effective after a restart: %s\n" % names in daemon.said()
+	assert "changed, effective after a restart: %s\n" % names in daemon.log_text()
 	assert daemon.result("daemon.status")["enabled"] is True
 
 
@@ -310,7 +310,7 @@ def test_it_takes_the_socket_that_it_is_started_with(cold):
 	wait_for(given.exists)
 	cold.socket = given
 	assert cold.result("daemon.status")["pid"] == cold.process.pid
-	assert cold.stop() == 0, cold.said()
+	assert cold.stop() == 0, cold.log_text()
 	assert given.exists()  # it is not ours to remove
 
 

@@ -30,7 +30,7 @@ def with_id(job_id):
 
 
 def test_a_process_with_the_jobs_id_in_its_environment_is_adopted(daemon, children):
-	"""Be it older than the job or younger; not another user's, who could name any job; and all that descends from it."""
+	"""Be it older than the job or younger; not another user's, because any user could name any job; and all that descends from it."""
 	early = children.spawn(["sleep", "60"], env=with_id("far"))
 	other = children.spawn(["setpriv", "--reuid=65534", "--clear-groups", "sleep", "62"], env=with_id("far"))
 	unrelated = children.spawn(["sleep", "63"], env=with_id("farther"))
@@ -51,7 +51,7 @@ def test_a_process_with_the_jobs_id_in_its_environment_is_adopted(daemon, childr
 
 
 def test_a_daemon_that_comes_back_knows_the_first_process(daemon, children):
-	"""A stranger may be older than it; the job ends with its own."""
+	"""An adopted process may be older than it; the job ends with its own."""
 	early = children.spawn(["sleep", "60"], env=with_id("kept"))
 	time.sleep(0.1)
 	worker = children.spawn(["sleep", "61"])
@@ -112,12 +112,12 @@ def scope():
 
 def test_a_process_in_the_jobs_control_group_is_adopted(daemon, children, scope):
 	"""The job has the name of the scope, if it is given no other."""
-	worker, stranger, outside = (children.spawn(["sleep", "60"]) for _ in range(3))
-	for child in (worker, stranger):
+	worker, adopted, outside = (children.spawn(["sleep", "60"]) for _ in range(3))
+	for child in (worker, adopted):
 		(scope / "cgroup.procs").write_text(str(child.pid), encoding="ascii")
 	assert daemon.result("job.start", pid=worker.pid)["job_id"] == scope.name.removesuffix(".scope")
-	wait_for_member(daemon, stranger.pid, scope.stem)
+	wait_for_member(daemon, adopted.pid, scope.stem)
 	assert job_ids(daemon)[outside.pid] is None
-	for child in (worker, stranger):
+	for child in (worker, adopted):
 		child.kill()
 		child.wait()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The daemon and its overhead budget: it steps back for what looking costs, and for nothing that others make it do."""
+"""The daemon and its overhead budget: it steps back for what ticks cost, and for nothing that others make it do."""
 import os
 import threading
 import time
@@ -8,7 +8,7 @@ import pytest
 
 from daemonkit import cold  # noqa: F401 pylint: disable=unused-import
 
-# Rare looks, so that they fit the budget by far with sanitizers, too. They are judged by the mean of ten seconds, and the first three are not.
+# Rare ticks, so that they fit the budget by far with sanitizers, too. They are judged by the mean of ten seconds, and the first three are not.
 INTERVAL_S = 3
 BUSY_S = 22.0
 
@@ -49,4 +49,4 @@ def test_nobody_can_make_it_step_back_by_asking_and_forking(cold):
 	status = daemon.result("daemon.status")
 	assert (status["cpu_seconds"] - began_s) / BUSY_S > 0.02, status["cpu_seconds"] - began_s  # far above the budget of 1 %, …
 	assert status["interval_seconds"] == INTERVAL_S
-	assert "budget" not in daemon.said(), daemon.said()  # … but looking was not what took it
+	assert "budget" not in daemon.log_text(), daemon.log_text()  # … but ticks were not what took it

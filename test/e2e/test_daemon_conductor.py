@@ -91,7 +91,7 @@ def test_a_process_that_is_found_by_its_workspace_is_in_the_current_sheet(daemon
 		line.call("job.end", job_id="found")
 
 
-# A child that once had 200 MiB and used a second of CPU time, and uses 0.4 s when it is told to.
+# A child that once had 200 MiB and used a second of CPU time, and uses 0.4 s when it is asked to.
 PAST = """
 import os, time
 def burn(seconds):

@@ -11,7 +11,7 @@ from runkit import SANITIZERS
 
 pytestmark = pytest.mark.needs_root
 
-# In a mount namespace of its own: a small disk for the state. Prints what the daemon said of itself before it was stopped.
+# In a mount namespace of its own: a small disk for the state. Prints what the daemon reported of itself before it was stopped.
 FULL_DISK = r"""
 import json, os, socket, subprocess, sys, time
 place, binary, ends_full = sys.argv[1], sys.argv[2], sys.argv[3] == "full"
@@ -45,7 +45,7 @@ with subprocess.Popen([binary, "daemon", "--interval", "1", "--socket", path], e
 				pass
 		wait_for(lambda: not ask("daemon.status")["store"]["is_storing"])
 		subprocess.run(["true"], check=True)  # something happens meanwhile
-		ask("job.start", job_id="a", pid=os.getpid())  # its news are stored ahead of the next look
+		ask("job.start", job_id="a", pid=os.getpid())  # its news are stored ahead of the next tick
 		lost = ask("daemon.status")["losses"]["snapshots"]
 		wait_for(lambda: ask("daemon.status")["losses"]["snapshots"] > lost + 1)
 		if not ends_full:
@@ -72,10 +72,10 @@ def daemon_on_full_disk(proctor, tmp_path, how):
 
 
 def test_what_a_full_disk_cost_is_reported_the_same_everywhere(proctor, tmp_path):
-	told, said = daemon_on_full_disk(proctor, tmp_path, "freed")
-	assert told["exit"] == 0, said
-	assert told["status"]["losses"]["events"] and said.count("events lost up to now") == 1, said  # at most once a minute
-	losses = told["status"]["losses"]
+	answer, log = daemon_on_full_disk(proctor, tmp_path, "freed")
+	assert answer["exit"] == 0, log
+	assert answer["status"]["losses"]["events"] and log.count("events lost up to now") == 1, log  # at most once a minute
+	losses = answer["status"]["losses"]
 	rows = proctor.sql("SELECT event_type, count, details FROM recorder_events WHERE event_type IN ('gap', 'loss')")
 	gaps = [int(re.match(r"(\d+) snapshots? (?:was|were) not stored", row["details"]).group(1)) for row in rows if row["event_type"] == "gap"]
 	assert sum(gaps) == losses["snapshots"] > 0, rows
@@ -83,12 +83,12 @@ def test_what_a_full_disk_cost_is_reported_the_same_everywhere(proctor, tmp_path
 
 
 def test_a_disk_that_is_still_full_at_the_end_is_a_failure(proctor, tmp_path):
-	told, said = daemon_on_full_disk(proctor, tmp_path, "full")
-	assert told["exit"] == 1
-	assert "could not be stored" in said and "full" in said
+	answer, log = daemon_on_full_disk(proctor, tmp_path, "full")
+	assert answer["exit"] == 1
+	assert "could not be stored" in log and "full" in log
 
 
-# Two jobs end while there is room for their rows, and for nothing else. Prints, for each end that is published, whether it says that
+# Two jobs end while there is room for their rows, and for nothing else. Prints, for each end that is published, whether it states that
 # it is stored, and whether it was in the store at that moment.
 ENDS = r"""
 import json, os, socket, sqlite3, subprocess, sys, time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Jobs that an orchestrator registers with the daemon, by pid: what is shown, told and stored of them."""
+"""Jobs that an orchestrator registers with the daemon, by pid: what is shown, published and stored of them."""
 import json
 import os
 import re
@@ -117,13 +117,13 @@ def test_the_context_of_a_sheets_end_is_that_of_now(cold, children):
 		line.call("sheet.failed", job_id="grown", sheet_num=1, exit_code=3)
 		line.call("sheet.started", job_id="grown", sheet_num=2, pid=worker.pid)
 		line.call("job.end", job_id="grown", exit_code=3)
-		told = {}
-		while "job.failed" not in told:
+		published = {}
+		while "job.failed" not in published:
 			event = ear.read()["params"]
-			told.setdefault(event["event"], event["data"])
-	assert told["sheet.failed"]["resource_context"]["rss_mb"] > 200 and told["sheet.failed"]["context_age_seconds"] == 0, told["sheet.failed"]
-	assert told["sheet.started"]["resource_context"]["rss_mb"] < 100
-	assert told["job.failed"]["resource_context"]["active_sheets"] == 0 == told["job.failed"]["resource_context"]["running_jobs"], told["job.failed"]
+			published.setdefault(event["event"], event["data"])
+	assert published["sheet.failed"]["resource_context"]["rss_mb"] > 200 and published["sheet.failed"]["context_age_seconds"] == 0, published["sheet.failed"]
+	assert published["sheet.started"]["resource_context"]["rss_mb"] < 100
+	assert published["job.failed"]["resource_context"]["active_sheets"] == 0 == published["job.failed"]["resource_context"]["running_jobs"], published["job.failed"]
 
 
 def test_a_job_whose_process_ends_has_ended(daemon, children):
@@ -131,14 +131,14 @@ def test_a_job_whose_process_ends_has_ended(daemon, children):
 	daemon.result("job.start", job_id="short", pid=worker.pid)
 	worker.wait()
 	job = wait_for(lambda: jobs_of(daemon)["short"]["status"] != "running" and jobs_of(daemon)["short"])
-	assert job["status"] in ("failed", "lost")  # nobody tells of exit codes where there are only looks
-	# Who registered it knows better, and may say so once.
+	assert job["status"] in ("failed", "lost")  # exit codes are unknown where there are only samples
+	# The client that registered it knows better, and may report that once.
 	assert daemon.result("job.end", job_id="short", status="completed")["status"] == "completed"
 	assert daemon.call("job.end", job_id="short")["error"]["data"]["code"] == "conflict"
 
 
 def test_an_end_that_was_not_reported_is_published_to_subscribers(cold, children):
-	"""By the time of its process's end, and not only at the next look."""
+	"""By the time of its process's end, and not only at the next tick."""
 	cold.config.write_text("[profiler]\ninterval_seconds = 30\n", encoding="utf-8")
 	cold.start()
 	worker = children.spawn(["sh", "-c", "read go; sleep 0.5; kill -9 $$"], stdin=subprocess.PIPE)
@@ -238,7 +238,7 @@ def test_a_daemon_that_comes_back_goes_on_with_the_jobs_that_run(daemon, childre
 		job = jobs_of(daemon)["goes-on"]
 		assert (job["status"], job["current_sheet"], job["last_completed_sheet"], job["total_sheets"]) == ("running", 2, 1, 3)
 		wait_for(lambda: (top_of(daemon, worker.pid) or {}).get("sheet_num") == 2)
-	assert "1 job of the previous daemon continues" in daemon.said()
+	assert "1 job of the previous daemon continues" in daemon.log_text()
 	worker.kill()
 	_, _, usage = os.wait4(worker.pid, 0)
 	worker.returncode = -9
@@ -263,7 +263,7 @@ def test_a_job_that_ended_while_the_daemon_was_down_is_shown_and_may_be_reported
 	worker.kill()
 	worker.wait()
 	daemon.start()
-	assert "1 job ended while no daemon was running" in daemon.said()
+	assert "1 job ended while no daemon was running" in daemon.log_text()
 	job = jobs_of(daemon)["unseen"]
 	assert (job["status"], job["sheets"][0]["status"]) == ("lost", "lost") and job["ended_at"]
 	wait_for(lambda: stored(daemon, "unseen")[0]["result"] == "lost")
@@ -318,15 +318,15 @@ def test_a_job_is_not_reported_to_be_on_a_disk_that_is_full(cold, children):
 
 
 def test_no_user_fills_the_disk_with_reported_data(daemon, children):
-	"""Root may: it is his disk."""
-	mine, his = children.spawn(["sleep", "60"]), children.spawn(["sleep", "61"], user=NOBODY)
+	"""Root may: it owns the disk."""
+	mine, other = children.spawn(["sleep", "60"]), children.spawn(["sleep", "61"], user=NOBODY)
 	daemon.result("job.start", job_id="roots", pid=mine.pid)
-	daemon.result("job.start", NOBODY, job_id="nobodys", pid=his.pid)
+	daemon.result("job.start", NOBODY, job_id="nobodys", pid=other.pid)
 	big = {"text": "x" * 16000}
 	with daemon.line(NOBODY) as line:
 		answers = [line.call("job.mark", job_id="nobodys", name="m", data=big) for _ in range(700)]
-		said = [answer for answer in answers if "result" in answer]
-		assert 400 < len(said) < 690
+		accepted = [answer for answer in answers if "result" in answer]
+		assert 400 < len(accepted) < 690
 		assert answers[-1]["error"]["data"]["code"] == "limit_reached" and "MiB" in answers[-1]["error"]["message"]
 		assert line.call("job.end", job_id="nobodys", exit_code=0)["result"]["status"] == "completed"
 	with daemon.line() as line:
@@ -353,14 +353,14 @@ def test_children_that_were_born_before_are_in_it_however_short_they_live(cold, 
 
 
 def test_a_job_that_no_tick_saw_goes_on_after_a_restart(cold, children):
-	"""Its process was known before it became a job's, and nobody looked since."""
+	"""Its process was known before it became a job's, and there was no tick since."""
 	cold.config.write_text("[profiler]\ninterval_seconds = 30\n", encoding="utf-8")
 	worker = children.spawn(["sh", "-c", "read go; exit 3"], stdin=subprocess.PIPE)
 	cold.start()
 	assert cold.result("job.start", job_id="young", pid=worker.pid)["stored"]
 	cold.stop()
 	cold.start()
-	assert "1 job of the previous daemon continues" in cold.said()
+	assert "1 job of the previous daemon continues" in cold.log_text()
 	worker.stdin.close()
 	worker.wait()
 	job = wait_for(lambda: (jobs_of(cold)["young"]["status"] != "running") and jobs_of(cold)["young"])
@@ -392,7 +392,7 @@ def test_a_job_that_the_daemon_itself_lost_is_no_news_after_a_restart(daemon, ch
 	running.kill()
 	running.wait()
 	daemon.start()
-	assert "1 job ended while no daemon was running" in daemon.said()
+	assert "1 job ended while no daemon was running" in daemon.log_text()
 	assert list(jobs_of(daemon)) == ["cut"]
 
 
@@ -411,7 +411,7 @@ def test_a_job_that_no_tick_saw_does_not_end_before_it_began(cold, children):
 	assert all(sheet["ended_at"] >= sheet["started_at"] for sheet in job["sheets"])
 	cold.stop()
 	cold.start()  # once is enough
-	assert "unlucky" not in jobs_of(cold) and cold.said().count("ended while no daemon was running") == 1
+	assert "unlucky" not in jobs_of(cold) and cold.log_text().count("ended while no daemon was running") == 1
 	row = stored(cold, "unlucky")[0]
 	assert row["duration_seconds"] is None or 0 <= row["duration_seconds"] < 10, row
 
@@ -431,8 +431,8 @@ def test_an_end_is_reported_once_unless_it_was_another(daemon, children):
 			event = ear.read()["params"]
 			heard.append((event["event"], event["job_id"]))
 		daemon.result("job.end", job_id="next")
-	told = {job_id: [name for name, of in heard if of == job_id] for job_id in ("same", "other")}
-	assert told == {"same": ["job.started", "job.failed"], "other": ["job.started", "job.failed", "job.completed"]}
+	published = {job_id: [name for name, of in heard if of == job_id] for job_id in ("same", "other")}
+	assert published == {"same": ["job.started", "job.failed"], "other": ["job.started", "job.failed", "job.completed"]}
 
 
 def test_an_id_that_is_taken(daemon, children):
@@ -628,11 +628,11 @@ def test_the_monitor_stream_has_events_and_no_answer(shared, children, uid):
 		ear.send('{"jsonrpc":"2.0","id":1,"method":"daemon.monitor.stream","params":{"nulls":"omit"}}\n')
 		shared.result("daemon.health", uid)
 		mouth.call("bus.publish", event="app.of-no-job")
-		told = ear.read()["params"]
-		while told["event"] != "app.of-no-job":
-			assert None not in told.values()
-			told = ear.read()["params"]
-	assert told["job_id"] == "" and "sheet_num" not in told
+		published = ear.read()["params"]
+		while published["event"] != "app.of-no-job":
+			assert None not in published.values()
+			published = ear.read()["params"]
+	assert published["job_id"] == "" and "sheet_num" not in published
 	for job_id in (mine, others):
 		shared.result("job.end", uid, job_id=job_id)
 
@@ -696,35 +696,35 @@ def test_listeners_hear_of_jobs_sheets_and_processes(shared, children):
 		mouth.call("bus.publish", event="app.hello", job_id="heard", data={"a": 1})
 		names = {}
 		while not {"job.started", "sheet.started", "job.mark", "app.hello", "process.spawn"} <= set(names):
-			told = ear.read()
-			assert told["method"] == "bus.event"
-			names[told["params"]["event"]] = told["params"]
+			published = ear.read()
+			assert published["method"] == "bus.event"
+			names[published["params"]["event"]] = published["params"]
 		seq = names["app.hello"]["seq"]
 		os.kill(worker.pid, signal.SIGKILL)
 		mouth.call("job.end", job_id="heard", signal=9)
 		while "job.failed" not in names:
-			told = ear.read()
-			names[told["params"]["event"]] = told["params"]
+			published = ear.read()
+			names[published["params"]["event"]] = published["params"]
 	assert set(names["sheet.started"]["data"]["resource_context"]) >= {"rss_mb", "cpu_pct", "syscall_hotspot", "anomalies_active", "daemon_rss_mb"}
 	assert all(event["job_id"] == "heard" for event in names.values())
-	with shared.line() as late:  # from where he left off
+	with shared.line() as late:  # from where it left off
 		late.call("bus.subscribe", since_seq=seq, job_id="heard")
 		assert late.read()["params"]["event"] == "app.hello"
 
 
 def test_events_are_published_about_ones_own_jobs(shared, children):
 	"""Of root's too to their owner, about the caller's own without a word, and about nobody else's."""
-	mine, his = children.spawn(["sleep", "60"]), children.spawn(["sleep", "61"], user=NOBODY)
+	mine, other = children.spawn(["sleep", "60"]), children.spawn(["sleep", "61"], user=NOBODY)
 	shared.result("job.start", job_id="roots", pid=mine.pid)
-	shared.result("job.start", job_id="nobodys", pid=his.pid)
+	shared.result("job.start", job_id="nobodys", pid=other.pid)
 	for job_id in ("roots", "no-such"):
 		assert shared.call("bus.publish", NOBODY, event="app.x", job_id=job_id)["error"]["data"]["code"] == "not_found"
 	with shared.line(NOBODY) as ear:
 		ear.call("bus.subscribe", filter="app.")
 		shared.result("bus.publish", event="app.roots", job_id="roots")
-		shared.result("bus.publish", event="app.for-him", job_id="nobodys")
-		shared.result("bus.publish", NOBODY, event="app.his")
-		assert [ear.read()["params"]["event"] for _ in range(2)] == ["app.for-him", "app.his"]
+		shared.result("bus.publish", event="app.for-nobody", job_id="nobodys")
+		shared.result("bus.publish", NOBODY, event="app.by-nobody")
+		assert [ear.read()["params"]["event"] for _ in range(2)] == ["app.for-nobody", "app.by-nobody"]
 	for job_id in ("roots", "nobodys"):
 		shared.result("job.end", job_id=job_id)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The daemon under load: killed again and again, a thousand clients, listeners who do not listen."""
+"""The daemon under load: killed again and again, a thousand clients, subscribers that do not read."""
 import os
 import random
 import resource
@@ -63,7 +63,7 @@ def is_up(daemon):
 
 @pytest.mark.needs_root
 def test_a_thousand_clients_half_of_them_listening(daemon):
-	"""Answers stay quick, the looks stay on time, and a client costs little memory."""
+	"""Answers stay quick, the ticks stay on time, and a client costs little memory."""
 	most = resource.getrlimit(resource.RLIMIT_NOFILE)
 	resource.setrlimit(resource.RLIMIT_NOFILE, (min(most[1], 8192), most[1]))
 	before_kib = rss_kib(daemon.process.pid)
@@ -120,23 +120,23 @@ def test_how_many_clients_there_may_be_is_configured(cold):
 
 
 def test_a_subscriber_that_does_not_read_is_informed_of_what_it_lost(daemon):
-	with daemon.line() as deaf, daemon.line() as mouth:
-		deaf.call("bus.subscribe", filter="app.")
+	with daemon.line() as slow, daemon.line() as sender:
+		slow.call("bus.subscribe", filter="app.")
 		text = "x" * 8000
 		for _ in range(1200):  # more than the ring and the socket hold
-			mouth.send('{"jsonrpc":"2.0","method":"bus.publish","params":{"event":"app.n","data":{"t":"%s"}}}\n' % text)
-		last = mouth.call("bus.publish", event="app.last", data={})["result"]["seq"]
+			sender.send('{"jsonrpc":"2.0","method":"bus.publish","params":{"event":"app.n","data":{"t":"%s"}}}\n' % text)
+		last = sender.call("bus.publish", event="app.last", data={})["result"]["seq"]
 		lost, seen = 0, 0
 		while True:
-			told = deaf.read()
-			if told["method"] == "bus.lagged":
-				lost += told["params"]["lost"]
+			message = slow.read()
+			if message["method"] == "bus.lagged":
+				lost += message["params"]["lost"]
 				continue
 			seen += 1
-			if told["params"]["event"] == "app.last":
+			if message["params"]["event"] == "app.last":
 				break
 	assert lost > 0 and lost + seen >= 1201
-	assert told["params"]["seq"] == last
+	assert message["params"]["seq"] == last
 
 
 @pytest.mark.parametrize("bytes_sent, word", [

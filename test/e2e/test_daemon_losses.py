@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`proctor daemon` that was held up: what waits in the kernel is stored, and what found no room there is told everywhere."""
+"""`proctor daemon` that was held up: what waits in the kernel is stored, and what found no room there is reported everywhere."""
 import signal
 import subprocess
 
@@ -66,6 +66,6 @@ def test_lost_events_are_reported_everywhere(daemon, crowd):
 	assert losses["unread_events"] > 1000 and losses["events"] == 0, losses
 	assert "losses     %s events not read, 0 not stored;" % format(losses["unread_events"], ",") in daemon.proctor("status").stdout
 	assert daemon.stop() == 0
-	assert "%s events arrived too fast to be read" % format(losses["unread_events"], ",") in daemon.said()
+	assert "%s events arrived too fast to be read" % format(losses["unread_events"], ",") in daemon.log_text()
 	assert ask(daemon, "SELECT sum(count) AS n FROM recorder_events WHERE event_type = 'loss'") == losses["unread_events"]
 	assert ask(daemon, "SELECT count(*) AS n FROM recorder_events WHERE details LIKE '%not stored%'") == 0

@@ -30,7 +30,7 @@ def make_slow(path):
 @pytest.fixture
 def slow(cold):
 	cold.start()
-	assert cold.stop() == 0, cold.said()
+	assert cold.stop() == 0, cold.log_text()
 	make_slow(cold.proctor.state_dir / "proctor.db")
 	return cold.start()
 
@@ -73,7 +73,7 @@ def test_others_are_answered_while_one_waits_for_the_store(slow):
 def test_a_read_does_not_keep_the_daemon_from_ending(slow):
 	with ask_slowly(slow) as first, ask_slowly(slow) as second:
 		slow.result("daemon.top")
-		assert slow.stop() == 0, slow.said()
+		assert slow.stop() == 0, slow.log_text()
 		assert first.read() is None and second.read() is None
 
 

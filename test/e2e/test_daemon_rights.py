@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Who may what at the daemon's socket: root, the owner of a job, and another user, with every method there is. The table is
+"""Rights at the daemon's socket: root, the owner of a job, and another user, with every method there is. The table is
 test/golden/rights.txt; PROCTOR_WRITE_GOLDEN=1 writes it anew."""
 import os
 import re
@@ -28,11 +28,11 @@ def world():
 		return sleepers[-1].pid
 
 	try:
-		daemon.spawn, daemon.his, daemon.roots = spawn, spawn(OWNER), spawn(0)
-		daemon.result("job.start", uid=OWNER, job_id="his", job_type="t", pid=daemon.his)
+		daemon.spawn, daemon.owners, daemon.roots = spawn, spawn(OWNER), spawn(0)
+		daemon.result("job.start", uid=OWNER, job_id="owners", job_type="t", pid=daemon.owners)
 		daemon.result("job.start", job_id="roots", job_type="t", pid=daemon.roots)
-		wait_for(lambda: {p["job_id"] for p in daemon.result("daemon.top")["processes"]} >= {"his", "roots"})
-		wait_for(lambda: daemon.result("process.history", pid=daemon.his)["points"])
+		wait_for(lambda: {p["job_id"] for p in daemon.result("daemon.top")["processes"]} >= {"owners", "roots"})
+		wait_for(lambda: daemon.result("process.history", pid=daemon.owners)["points"])
 		yield daemon
 	finally:
 		for child in sleepers:
@@ -49,26 +49,26 @@ def pids(top):
 CALLS = {
 	"rpc.hello": (lambda w, n: {}, lambda w, r: "ok"),
 	"daemon.status": (lambda w, n: {}, lambda w, r: "%d jobs" % r["running_jobs"]),
-	"daemon.top": (lambda w, n: {}, lambda w, r: seen(w.his in pids(r), w.roots in pids(r), len(pids(r)) > 2)),
+	"daemon.top": (lambda w, n: {}, lambda w, r: seen(w.owners in pids(r), w.roots in pids(r), len(pids(r)) > 2)),
 	"daemon.top.stream": (lambda w, n: {}, lambda w, r: "ok"),
 	"daemon.events": (lambda w, n: w.stir() or {"limit": 200}, lambda w, r: seen_events(r["events"])),
 	"daemon.health": (lambda w, n: {}, lambda w, r: r["status"]),
 	"job.start": (lambda w, n: {"job_id": "new%d" % n, "pid": w.spawn(OWNER)}, lambda w, r: "ok"),
-	"job.list": (lambda w, n: {}, lambda w, r: " ".join(sorted({j["job_id"] for j in r["jobs"]} & {"his", "roots"})) or "nothing"),
-	"job.report": (lambda w, n: {"job_id": "his"}, lambda w, r: "ok"),
-	"job.profile": (lambda w, n: {"job_id": "his"}, lambda w, r: "ok"),
+	"job.list": (lambda w, n: {}, lambda w, r: " ".join(sorted({j["job_id"] for j in r["jobs"]} & {"owners", "roots"})) or "nothing"),
+	"job.report": (lambda w, n: {"job_id": "owners"}, lambda w, r: "ok"),
+	"job.profile": (lambda w, n: {"job_id": "owners"}, lambda w, r: "ok"),
 	"job.verdict": (lambda w, n: {"processes": [{"pid": w.killed()}]}, lambda w, r: "sees" if r["processes"] else "nothing"),
-	"job.mark": (lambda w, n: {"job_id": "his", "name": "m"}, lambda w, r: "ok"),
-	"job.phase": (lambda w, n: {"job_id": "his", "name": "p", "seconds": 1}, lambda w, r: "ok"),
-	"sheet.started": (lambda w, n: {"job_id": "his", "sheet_num": n, "pid": w.his}, lambda w, r: "ok"),
-	"sheet.completed": (lambda w, n: {"job_id": "his", "sheet_num": w.open_sheet(n)}, lambda w, r: "ok"),
-	"sheet.failed": (lambda w, n: {"job_id": "his", "sheet_num": w.open_sheet(n)}, lambda w, r: "ok"),
-	"process.history": (lambda w, n: {"pid": w.his}, lambda w, r: "sees" if r["points"] else "nothing"),
-	"trace.start": (lambda w, n: w.stop_traces() or {"pid": w.his}, lambda w, r: "ok"),
-	"trace.stop": (lambda w, n: {"trace_id": w.his_trace()}, lambda w, r: r["reason"]),
-	"trace.read": (lambda w, n: {"trace_id": w.his_trace()}, lambda w, r: "ok"),
-	"trace.list": (lambda w, n: w.his_trace() and {}, lambda w, r: "sees" if r["traces"] else "nothing"),
-	"context.get": (lambda w, n: {"pid": w.his}, lambda w, r: "sees" if r["rss_mb"] is not None else "nothing"),
+	"job.mark": (lambda w, n: {"job_id": "owners", "name": "m"}, lambda w, r: "ok"),
+	"job.phase": (lambda w, n: {"job_id": "owners", "name": "p", "seconds": 1}, lambda w, r: "ok"),
+	"sheet.started": (lambda w, n: {"job_id": "owners", "sheet_num": n, "pid": w.owners}, lambda w, r: "ok"),
+	"sheet.completed": (lambda w, n: {"job_id": "owners", "sheet_num": w.open_sheet(n)}, lambda w, r: "ok"),
+	"sheet.failed": (lambda w, n: {"job_id": "owners", "sheet_num": w.open_sheet(n)}, lambda w, r: "ok"),
+	"process.history": (lambda w, n: {"pid": w.owners}, lambda w, r: "sees" if r["points"] else "nothing"),
+	"trace.start": (lambda w, n: w.stop_traces() or {"pid": w.owners}, lambda w, r: "ok"),
+	"trace.stop": (lambda w, n: {"trace_id": w.owners_trace()}, lambda w, r: r["reason"]),
+	"trace.read": (lambda w, n: {"trace_id": w.owners_trace()}, lambda w, r: "ok"),
+	"trace.list": (lambda w, n: w.owners_trace() and {}, lambda w, r: "sees" if r["traces"] else "nothing"),
+	"context.get": (lambda w, n: {"pid": w.owners}, lambda w, r: "sees" if r["rss_mb"] is not None else "nothing"),
 	"pressure.get": (lambda w, n: {}, lambda w, r: "ok"),
 	"admit": (lambda w, n: {}, lambda w, r: "ok"),
 	"bus.publish": (lambda w, n: {"event": "app.x"}, lambda w, r: "ok"),
@@ -77,18 +77,18 @@ CALLS = {
 }
 
 
-def seen(his, roots, more):
-	return " ".join(word for word, is_so in (("his", his), ("root's", roots), ("all", more)) if is_so) or "nothing"
+def seen(owners, roots, more):
+	return " ".join(word for word, is_so in (("owner's", owners), ("root's", roots), ("all", more)) if is_so) or "nothing"
 
 
 def seen_events(events):
 	jobs = {event["job_id"] for event in events}
-	return seen("his" in jobs, "roots" in jobs, bool(jobs - {"his", "roots", None}))
+	return seen("owners" in jobs, "roots" in jobs, bool(jobs - {"owners", "roots", None}))
 
 
 def cell(world, method, uid, n):
 	def open_sheet(num):
-		world.call("sheet.started", job_id="his", sheet_num=num, pid=world.his)
+		world.call("sheet.started", job_id="owners", sheet_num=num, pid=world.owners)
 		return num
 
 	def own_job(num):
@@ -97,7 +97,7 @@ def cell(world, method, uid, n):
 
 	def stir():
 		"""Something happens in both jobs all the time."""
-		wait_for(lambda: seen_events(world.result("daemon.events", limit=200)["events"]) == "his root's")
+		wait_for(lambda: seen_events(world.result("daemon.events", limit=200)["events"]) == "owner's root's")
 
 	def killed():
 		"""A process of the owner's that was."""
@@ -111,12 +111,12 @@ def cell(world, method, uid, n):
 		for one in world.result("trace.list")["traces"]:
 			world.result("trace.stop", trace_id=one["trace_id"])
 
-	def his_trace():
+	def owners_trace():
 		stop_traces()
-		return world.result("trace.start", uid=OWNER, pid=world.his)["trace_id"]
+		return world.result("trace.start", uid=OWNER, pid=world.owners)["trace_id"]
 
-	world.open_sheet, world.own_job, world.stir, world.killed, world.stop_traces, world.his_trace = \
-		open_sheet, own_job, stir, killed, stop_traces, his_trace
+	world.open_sheet, world.own_job, world.stir, world.killed, world.stop_traces, world.owners_trace = \
+		open_sheet, own_job, stir, killed, stop_traces, owners_trace
 	params, what = CALLS[method]
 	answer = world.call(method, uid, **params(world, n))
 	return what(world, answer["result"]) if "result" in answer else answer["error"]["data"]["code"]
@@ -142,15 +142,15 @@ def test_every_method_for_every_user_is_as_in_the_table(world):
 
 
 def test_a_process_of_somebody_else_cannot_be_made_a_job(world):
-	assert world.call("job.start", uid=OTHER, pid=world.his)["error"]["data"]["code"] == "permission_denied"
+	assert world.call("job.start", uid=OTHER, pid=world.owners)["error"]["data"]["code"] == "permission_denied"
 	assert world.call("job.start", uid=OTHER, pid=1)["error"]["data"]["code"] == "permission_denied"
-	assert world.call("sheet.started", uid=OWNER, job_id="his", pid=world.roots)["error"]["data"]["code"] == "permission_denied"
+	assert world.call("sheet.started", uid=OWNER, job_id="owners", pid=world.roots)["error"]["data"]["code"] == "permission_denied"
 
 
 def test_root_registers_for_the_owner_of_the_process(world):
-	world.result("job.start", job_id="for-him", pid=world.spawn(OWNER))
-	assert "for-him" in {job["job_id"] for job in world.result("job.list", uid=OWNER)["jobs"]}
-	world.result("job.end", uid=OWNER, job_id="for-him")
+	world.result("job.start", job_id="for-owner", pid=world.spawn(OWNER))
+	assert "for-owner" in {job["job_id"] for job in world.result("job.list", uid=OWNER)["jobs"]}
+	world.result("job.end", uid=OWNER, job_id="for-owner")
 
 
 def test_root_names_a_recorded_job_by_its_user(world):
@@ -171,29 +171,29 @@ def test_a_subscriber_receives_only_events_of_its_own_user(world):
 	with world.line(OTHER) as other, world.line(OWNER) as owner:
 		other.call("bus.subscribe")
 		owner.call("bus.subscribe", filter="job.")
-		world.result("job.mark", job_id="his", name="secret")
+		world.result("job.mark", job_id="owners", name="secret")
 		assert owner.read()["params"]["event"] == "job.mark"
 		world.result("bus.publish", uid=OTHER, event="app.mine", data={})
-		told = other.read()["params"]
-		assert told["event"] == "app.mine"
+		published = other.read()["params"]
+		assert published["event"] == "app.mine"
 		world.wait_ticks()  # with all that happens on the machine
 		world.result("bus.publish", uid=OTHER, event="app.mine", data={"n": 2})
 		assert other.read()["params"]["data"] == {"n": 2}
 
 
 def test_the_history_of_another_users_process_does_not_reveal_that_there_is_one(world):
-	assert world.result("process.history", uid=OTHER, pid=world.his, limit=1) == {"pid": world.his, "points": [], "more": False}
+	assert world.result("process.history", uid=OTHER, pid=world.owners, limit=1) == {"pid": world.owners, "points": [], "more": False}
 
 
 def test_the_command_lines_of_others_are_not_shown(world):
 	top = world.result("daemon.top", uid=OTHER)
 	assert top["processes"] == [] and top["job_progress"] == []
 	assert top["system_memory_total_mb"] > 0  # the machine is everybody's
-	assert {p["pid"] for p in world.result("daemon.top", uid=OWNER)["processes"]} >= {world.his}
+	assert {p["pid"] for p in world.result("daemon.top", uid=OWNER)["processes"]} >= {world.owners}
 
 
 def test_nobody_takes_all_connections(world):
-	"""64 for one user, and the 65th is told so; others still come in."""
+	"""64 for one user, and the 65th is refused with the reason; others still come in."""
 	lines = []
 	try:
 		for _ in range(64):

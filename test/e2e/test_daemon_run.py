@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`proctor run` beside a daemon: the job is shown and told there, stored once, and never harmed."""
+"""`proctor run` beside a daemon: the job is shown and published there, stored once, and never harmed."""
 import contextlib
 import json
 import os
@@ -160,9 +160,9 @@ def test_the_door_reports_what_is_recorded(cold):
 	program = ("import os,sys,json,time\nsys.path.insert(0, %r)\nfrom door import Line\ntime.sleep(1)\n"
 		   "line = Line('%%s/jobs/%%s/sock' %% (os.environ['PROCTOR_STATE_DIR'], os.environ['PROCTOR_JOB_ID']))\n"
 		   "print(json.dumps([line.call('job.report'), line.call('job.profile')]))") % os.path.dirname(__file__)
-	done = cold.proctor("run", "--job-id", "told", "--", "/usr/bin/python3", "-c", program)
+	done = cold.proctor("run", "--job-id", "asks", "--", "/usr/bin/python3", "-c", program)
 	report, profile = json.loads(done.stdout)
-	assert report["result"]["job_id"] == "told" and profile["result"]["job_id"] == "told"
+	assert report["result"]["job_id"] == "asks" and profile["result"]["job_id"] == "asks"
 
 
 NOBODY = 65534
@@ -453,8 +453,8 @@ def test_a_job_that_is_over_before_the_daemon_reads_of_it_is_known_there(daemon,
 
 
 @pytest.fixture
-def deaf(cold):
-	"""A daemon that reads nothing of what happens within `with deaf.stopped()`."""
+def stoppable(cold):
+	"""A daemon that reads nothing of what happens within `with stoppable.stopped()`."""
 	@contextlib.contextmanager
 	def stopped():
 		with store_locked(cold.proctor.state_dir):  # it is not stopped in the midst of writing
@@ -473,29 +473,29 @@ def deaf(cold):
 
 
 @pytest.mark.parametrize("boxed", [False, True], ids=["on the host", "in a container"])
-def test_a_job_of_the_daemons_own_store_is_stored_once_however_short(deaf, boxed):
+def test_a_job_of_the_daemons_own_store_is_stored_once_however_short(stoppable, boxed):
 	"""Its recorder has ended, too, when the daemon reads of it."""
 	before = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"] if boxed else []
-	with deaf.stopped():
-		subprocess.run([*before, deaf.proctor.binary, "run", "--job-id", "brief", "--", "true"], env={**deaf.proctor.env, **SANITIZERS}, check=True,
+	with stoppable.stopped():
+		subprocess.run([*before, stoppable.proctor.binary, "run", "--job-id", "brief", "--", "true"], env={**stoppable.proctor.env, **SANITIZERS}, check=True,
 			       stdin=subprocess.DEVNULL, timeout=60)
-	wait_for(lambda: any(job["status"] == "completed" for job in deaf.result("job.list")["jobs"]))
-	assert [job["job_id"] for job in deaf.result("job.list")["jobs"]] == ["brief"]
-	deaf.stop()
-	assert sql(deaf, "SELECT job_id FROM jobs") == [{"job_id": "brief"}]
+	wait_for(lambda: any(job["status"] == "completed" for job in stoppable.result("job.list")["jobs"]))
+	assert [job["job_id"] for job in stoppable.result("job.list")["jobs"]] == ["brief"]
+	stoppable.stop()
+	assert sql(stoppable, "SELECT job_id FROM jobs") == [{"job_id": "brief"}]
 
 
-def test_a_job_whose_recorder_is_about_to_end_is_stored_once(deaf, children):
+def test_a_job_whose_recorder_is_about_to_end_is_stored_once(stoppable, children):
 	"""The end of the recording is stored, and both the recorder and the process it watched still exist, when the daemon reads of it."""
 	worker = children.spawn(["sleep", "75.5"])
-	with deaf.stopped():
-		run = children.spawn([deaf.proctor.binary, "run", "--job-id", "ending", "--pid", str(worker.pid)], env={**deaf.proctor.env, **SANITIZERS})
-		wait_for(lambda: sql(deaf, "SELECT 1 FROM jobs WHERE job_id = 'ending'"))
+	with stoppable.stopped():
+		run = children.spawn([stoppable.proctor.binary, "run", "--job-id", "ending", "--pid", str(worker.pid)], env={**stoppable.proctor.env, **SANITIZERS})
+		wait_for(lambda: sql(stoppable, "SELECT 1 FROM jobs WHERE job_id = 'ending'"))
 		run.send_signal(signal.SIGINT)
 		wait_for(lambda: state_of(run.pid) == "Z")
-	wait_for(lambda: any(job["status"] != "running" for job in deaf.result("job.list")["jobs"]))
-	deaf.stop()
-	assert sql(deaf, "SELECT job_id FROM jobs") == [{"job_id": "ending"}]
+	wait_for(lambda: any(job["status"] != "running" for job in stoppable.result("job.list")["jobs"]))
+	stoppable.stop()
+	assert sql(stoppable, "SELECT job_id FROM jobs") == [{"job_id": "ending"}]
 
 
 @pytest.mark.parametrize("command", ["proctor", "that runs later"])

@@ -11,7 +11,7 @@ from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
 from runkit import wait_for
 
 NOBODY = 65534
-# Does what it is told, a word per line: memory in MiB that is given back, CPU time in ms, children that burn 50 ms each.
+# Does what it is asked to, a word per line: memory in MiB that is given back, CPU time in ms, children that burn 50 ms each.
 WORKER = """
 import mmap, os, sys, time
 def burn(ms):

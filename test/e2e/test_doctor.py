@@ -55,13 +55,13 @@ def test_nobody_gets_less_and_the_reason(as_nobody):
 @pytest.mark.needs_root
 def test_root_sees_what_nobody_would_have(proctor, as_nobody):
 	mine = examine(proctor)
-	told = {line["role"]: line for line in mine["plain_user"]}
-	his = roles_of(examine(as_nobody))
-	for role, line in his.items():
-		if line["source"] == roles_of(mine)[role]["source"] and role not in told:
+	plain = {line["role"]: line for line in mine["plain_user"]}
+	nobodys = roles_of(examine(as_nobody))
+	for role, line in nobodys.items():
+		if line["source"] == roles_of(mine)[role]["source"] and role not in plain:
 			continue
-		assert told[role]["source"] == line["source"]
-		assert told[role]["state"] == line["state"]
+		assert plain[role]["source"] == line["source"]
+		assert plain[role]["state"] == line["state"]
 	assert "a plain user would" in proctor("doctor").stdout
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The door of a running job: who is let in, what is answered, and what wrong bytes do not do."""
+"""The door of a running job: which users are let in, what is answered, and what wrong bytes do not do."""
 import os
 import resource
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the figures of a job say is true, also where it ends otherwise than most."""
+"""The figures of a job are true, also where it ends otherwise than most."""
 import json
 import os
 import re
@@ -24,14 +24,14 @@ def report(run, job="last"):
 def test_a_job_that_is_waited_for_lasts_until_the_last_of_it_ends(run, tier):
 	late = "while kill -0 $$; do :; done; sleep 0.7"  # $$ is the command
 	done = run("sh", "-c", "(%s) >/dev/null 2>&1 & sleep 0.2" % late, options=["--wait", "--summary", "--tier", tier])
-	job, told = run.job(), report(run)
+	job, shown = run.job(), report(run)
 	assert done.returncode == 0 and job["status"] == "completed"
 	assert 0.2 <= job["command_seconds"] <= job["duration_seconds"] - 0.65
 	assert job["cpu_seconds"] <= job["duration_seconds"] * os.cpu_count()
 	assert job["ended"] - job["started"] == pytest.approx(job["duration_seconds"], abs=0.01)
 	assert (job["outlived_processes"] >= 1, job["leaked_processes"]) == (True, 0)
 	assert "(command " in done.stderr and " ended after the command, none left behind" in done.stderr
-	assert [n for n in told["notes"] if n["what"] == "left behind"] == []
+	assert [n for n in shown["notes"] if n["what"] == "left behind"] == []
 
 
 def test_the_peak_lies_within_the_time_that_a_job_took(run):
@@ -41,10 +41,10 @@ def test_the_peak_lies_within_the_time_that_a_job_took(run):
 
 
 @pytest.mark.parametrize("tier", TIERS)
-@pytest.mark.parametrize("deaf", [[], ["deaf"]])
-def test_what_we_ended_is_not_called_left_behind(run, deaf, tier):
+@pytest.mark.parametrize("ignoring", [[], ["deaf"]])
+def test_what_we_ended_is_not_called_left_behind(run, ignoring, tier):
 	options = ["--kill-leftovers", "--grace", "0.3s", "--summary", "--tier", tier]
-	done = run(WAYS, "leave", 3, *deaf, options=options)
+	done = run(WAYS, "leave", 3, *ignoring, options=options)
 	job = run.job()
 	assert done.returncode == 0
 	assert (job["outlived_processes"], job["leaked_processes"]) == (3, 0)
@@ -55,11 +55,11 @@ def test_what_we_ended_is_not_called_left_behind(run, deaf, tier):
 def test_a_tree_that_its_time_limit_ended_is_not_called_left_behind(run, tier):
 	done = run("sh", "-c", "(trap '' TERM; sleep 30; sleep 30) & sleep 30 & sleep 30",
 		   options=["--time", "0.4s", "--grace", "0.4s", "--summary", "--tier", tier])
-	job, told = run.job(), report(run)
+	job, shown = run.job(), report(run)
 	assert (job["leaked_processes"], job["outlived_processes"]) == (0, None)
 	assert job["limits_hit"] == "time" and job["result"] == "limit"
 	assert "none left behind" in done.stderr and "ended after" not in done.stderr
-	assert [n for n in told["notes"] if n["what"] == "left behind"] == []
+	assert [n for n in shown["notes"] if n["what"] == "left behind"] == []
 
 
 def test_leftover_processes_are_still_reported(run):
@@ -72,8 +72,8 @@ def test_leftover_processes_are_still_reported(run):
 
 # ---- a plain user ------------------------------------------------------------------------------
 
-# A child that nobody waits for: what it took is told by nobody, only seen. It lets itself be seen at the end.
-DEAF = """
+# A child that nobody waits for: what it took is reported by no source, only sampled. It lets itself be seen at the end.
+NOT_WAITING = """
 import os, signal, time
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 r, w = os.pipe()
@@ -88,15 +88,15 @@ time.sleep(0.3)
 """
 
 
-@pytest.mark.tier("looks")
+@pytest.mark.tier("proc")
 def test_at_least_is_not_less_than_what_was_seen(as_nobody):
-	done = as_nobody("run", "--tier", "looks", "--interval", "0.05", "--", "/usr/bin/python3", "-c", DEAF)
+	done = as_nobody("run", "--tier", "proc", "--interval", "0.05", "--", "/usr/bin/python3", "-c", NOT_WAITING)
 	assert done.returncode == 0, done.stderr
-	told = json.loads(as_nobody("report", "--json").stdout)
-	cpu, quality = told["total_cpu_seconds"], told["quality"]["total_cpu_seconds"]
-	seen = sum(p["cpu_seconds"] or 0 for p in told["costly_processes"])
+	shown = json.loads(as_nobody("report", "--json").stdout)
+	cpu, quality = shown["total_cpu_seconds"], shown["quality"]["total_cpu_seconds"]
+	seen = sum(p["cpu_seconds"] or 0 for p in shown["costly_processes"])
 	assert quality in ("at_least", "exact")
-	assert 0.45 <= cpu < 0.9, told["costly_processes"]
+	assert 0.45 <= cpu < 0.9, shown["costly_processes"]
 	assert cpu >= seen - 0.021
 
 
@@ -215,7 +215,7 @@ def test_nothing_of_a_job_begins_before_it_or_before_its_parent(run, tier):
 		assert job["started_at"] <= p["started_at"] <= (p["ended_at"] or 1e12)
 		if p["ppid"] in processes:
 			assert processes[p["ppid"]]["started_at"] <= p["started_at"]
-		if tier != "looks":
+		if tier != "proc":
 			assert p["quality"]["started_at"] == "exact"
 	command = min(processes.values(), key=lambda p: p["started_at"])
 	assert command["started_at"] - job["started_at"] < 0.001 and command["quality"]["started_at"] == "exact"
@@ -240,10 +240,10 @@ def test_the_slices_of_each_track_of_a_trace_follow_each_other(run, tier):
 
 
 def test_the_run_log_and_the_timeline_are_in_the_order_of_time(run, tmp_path):
-	# A phase tells how long it took when it has ended, and its telling takes a moment on a busy machine.
+	# A phase reports how long it took when it has ended, and the report takes a moment on a busy machine.
 	long = "$P phase long -- sh -c 'sleep 0.5; $P mark inner'"
-	say = "for i in 1 2 3; do $P mark before; $P sheet $i -- $P mark within; done; %s; $P mark after" % long
-	done = run("env", "P=" + run.proctor.binary, "sh", "-c", say, options=["--out", tmp_path / "out"])
+	script = "for i in 1 2 3; do $P mark before; $P sheet $i -- $P mark within; done; %s; $P mark after" % long
+	done = run("env", "P=" + run.proctor.binary, "sh", "-c", script, options=["--out", tmp_path / "out"])
 	assert done.returncode == 0, done.stderr
 	lines = [json.loads(line) for line in (tmp_path / "out" / "run.jsonl").read_text(encoding="utf-8").splitlines()]
 	times = [line["ts"] for line in lines]
@@ -255,8 +255,8 @@ def test_the_run_log_and_the_timeline_are_in_the_order_of_time(run, tmp_path):
 
 
 def test_a_sheet_whose_opener_was_killed_ends_in_the_run_log_when_it_did(run, tmp_path):
-	say = "$P sheet 1 -- sleep 1 & sleep 0.4; kill -9 $!; $P mark after; sleep 0.6; exit 0"
-	run("env", "P=" + run.proctor.binary, "sh", "-c", say, options=["--out", tmp_path / "out", "--interval", "5s"])
+	script = "$P sheet 1 -- sleep 1 & sleep 0.4; kill -9 $!; $P mark after; sleep 0.6; exit 0"
+	run("env", "P=" + run.proctor.binary, "sh", "-c", script, options=["--out", tmp_path / "out", "--interval", "5s"])
 	lines = [json.loads(line) for line in (tmp_path / "out" / "run.jsonl").read_text(encoding="utf-8").splitlines()]
 	events = [line["event"] for line in lines]
 	assert events.index("sheet.failed") < events.index("after"), lines
@@ -268,12 +268,12 @@ def test_a_sheet_whose_opener_was_killed_ends_in_the_run_log_when_it_did(run, tm
 def test_a_sheet_that_no_tick_saw_working_has_no_cpu_share(run):
 	run("env", "P=" + run.proctor.binary, "sh", "-c", "$P sheet 1 -- true; sleep 0.5; $P sheet 2 -- true; sleep 0.4; exit 0",
 	    options=["--interval", "1s"])
-	told = report(run)
-	assert [s["max_cpu_pct"] for s in told["sheets"] if s["max_cpu_pct"] == 0] == []
-	assert [m["max_cpu_pct"] for m in told["sheet_metrics"].values() if m["max_cpu_pct"] == 0] == []
+	shown = report(run)
+	assert [s["max_cpu_pct"] for s in shown["sheets"] if s["max_cpu_pct"] == 0] == []
+	assert [m["max_cpu_pct"] for m in shown["sheet_metrics"].values() if m["max_cpu_pct"] == 0] == []
 
 
-# ---- as it is told -----------------------------------------------------------------------------
+# ---- as it is shown -----------------------------------------------------------------------------
 
 def test_a_lost_job_lasted_at_least_until_its_last_sign_of_life(run, children):
 	launcher = children.spawn(run.line("sleep", "60", options=["--job-id", "victim"]), env=run.env)
@@ -285,7 +285,7 @@ def test_a_lost_job_lasted_at_least_until_its_last_sign_of_life(run, children):
 	row = run.proctor("ls").stdout.splitlines()[1]
 	assert "end not recorded" in row and " ≥" in row.split("end not")[0]
 	assert "(at least " in run.proctor("report").stdout
-	run("true", options=["--job-id", "next"])  # who comes next buries it
+	run("true", options=["--job-id", "next"])  # the next recorder marks it as ended
 	row = [line for line in run.proctor("ls").stdout.splitlines() if line.startswith("victim")][0]
 	assert " ≥" in row.split("end not")[0]
 

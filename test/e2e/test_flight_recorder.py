@@ -64,13 +64,13 @@ def name_and_result(line):
 @pytest.mark.parametrize("way", ["segv", "abort", "exit"])
 def test_strace_shows_the_same_calls(record, run, tmp_path, way):
 	process, = record(CRASH, way)
-	told = list(strace(run, tmp_path, CRASH, way))
+	expected = list(strace(run, tmp_path, CRASH, way))
 	ours = [plain(text, process["pid"]) for text in texts(process)]
 	assert len(ours) > 30  # all of them: the first is that by which the program was run
 	assert ours[0].startswith('execve("%s", ...' % CRASH)
-	assert [name_and_result(line) for line in ours] == [name_and_result(line) for line in told]
+	assert [name_and_result(line) for line in ours] == [name_and_result(line) for line in expected]
 	begin = next(i for i, line in enumerate(ours) if "passwd" in line)
-	different = {told[i]: line for i, line in enumerate(ours) if i >= begin and line != told[i]}
+	different = {expected[i]: line for i, line in enumerate(ours) if i >= begin and line != expected[i]}
 	assert {re.match(r"(\w+)", line)[1] for line in different if "/made" not in line} == OTHERWISE[way]
 
 
@@ -132,15 +132,15 @@ def test_calls_before_and_after_another_program_is_run_are_one_list(record):
 
 @pytest.mark.needs_root
 def test_a_killed_process_shows_the_call_it_was_in(run, children):
-	told, tell = os.pipe()
+	ready, signal_ready = os.pipe()
 	asked, ask = os.pipe()
-	launcher = children.spawn(run.line(CRASH, "block", options=["--flight-recorder"]), env=run.env, stdin=asked, stdout=tell)
-	assert os.read(told, 1) == b"\n"
+	launcher = children.spawn(run.line(CRASH, "block", options=["--flight-recorder"]), env=run.env, stdin=asked, stdout=signal_ready)
+	assert os.read(ready, 1) == b"\n"
 	pid = command_of(launcher)
 	wait_for(lambda: open(f"/proc/{pid}/syscall", encoding="ascii").read().startswith("0 "))
 	os.kill(pid, signal.SIGKILL)
 	launcher.wait()
-	for end in (told, tell, asked, ask):
+	for end in (ready, signal_ready, asked, ask):
 		os.close(end)
 	process, = kept(run)
 	assert process["signal_num"] == signal.SIGKILL

@@ -37,8 +37,8 @@ def gpu_role(proctor, env=None, *args):
 
 @pytest.mark.skipif(os.path.exists("/dev/nvidiactl"), reason="this machine has a GPU")
 def test_without_a_gpu_there_is_an_empty_list_and_no_helper(proctor):
-	snapshot, said = take(proctor)
-	assert (snapshot["gpus"], said) == ([], "")
+	snapshot, stderr = take(proctor)
+	assert (snapshot["gpus"], stderr) == ([], "")
 	assert not [p for p in snapshot["processes"] if p["ppid"] == snapshot["daemon_pid"]]
 	role = gpu_role(proctor)
 	assert (role["state"], role["note"]) == ("absent", "no NVIDIA device found")
@@ -47,8 +47,8 @@ def test_without_a_gpu_there_is_an_empty_list_and_no_helper(proctor):
 
 def test_every_figure_of_every_gpu_is_shown(proctor, children):
 	child = children.idle(1)[0]
-	snapshot, said = take(proctor, nvml("gpus=2 pids=%d:512:37" % child.pid))
-	assert said == ""
+	snapshot, stderr = take(proctor, nvml("gpus=2 pids=%d:512:37" % child.pid))
+	assert stderr == ""
 	first, second = snapshot["gpus"]
 	assert {key: first[key] for key in METRICS} == METRICS
 	assert (first["index"], first["name"], len(first["uuid"])) == (0, "Fake GPU 0", 40)
@@ -81,8 +81,8 @@ def test_a_lost_gpu_is_listed_and_its_figures_are_null(proctor):
 
 def test_nvidia_smi_plays_where_the_library_does_not(proctor):
 	env = {**nvml("init=18"), "PROCTOR_NVIDIA_SMI": str(SMI)}
-	snapshot, said = take(proctor, env)
-	assert "probe 'nvml' gives way to nvidia-smi: NVML: init: Driver/library version mismatch (18)" in said
+	snapshot, stderr = take(proctor, env)
+	assert "probe 'nvml' gives way to nvidia-smi: NVML: init: Driver/library version mismatch (18)" in stderr
 	assert {key: snapshot["gpus"][0][key] for key in METRICS} == METRICS
 	role = gpu_role(proctor, env)
 	assert (role["state"], role["source"]) == ("degraded", "nvidia-smi")
@@ -96,8 +96,8 @@ def test_nvidia_smi_plays_where_the_library_does_not(proctor):
 ])
 def test_without_any_gpu_source_the_reasons_are_reported(proctor, mood, library, why):
 	env = {**nvml(mood, library), "PROCTOR_NVIDIA_SMI": str(SMI), "PROCTOR_FAKE_SMI": "mismatch"}
-	snapshot, said = take(proctor, env)
-	assert snapshot["gpus"] == [] and why in said
+	snapshot, stderr = take(proctor, env)
+	assert snapshot["gpus"] == [] and why in stderr
 	role = gpu_role(proctor, env)
 	assert role["state"] == "absent"
 	assert why in role["note"] and "nvidia-smi: Failed to initialize NVML" in role["note"]
@@ -178,9 +178,9 @@ def test_a_recording_reports_once_that_it_gave_up(proctor, children, state_dir):
 	wait_for(lambda: len(lines_of(state_dir)) > 15, 30)
 	recorder.terminate()
 	recorder.wait()
-	said = recorder.stderr.read().decode()
-	assert said.count("gives way to nvidia-smi") == 1
-	assert said.count("probe 'nvidia-smi'") == 1
+	stderr = recorder.stderr.read().decode()
+	assert stderr.count("gives way to nvidia-smi") == 1
+	assert stderr.count("probe 'nvidia-smi'") == 1
 	assert len(lines_of(state_dir)) > 15
 
 
@@ -197,7 +197,7 @@ def run_job(proctor, *args, env):
 @pytest.mark.needs_root
 @pytest.mark.parametrize("tier", TIERS)
 def test_a_job_has_gpus_in_its_record_and_no_helper(proctor, tier):
-	"""Whatever tells of processes: the helper is not the job's."""
+	"""Whichever source reports processes: the helper is not the job's."""
 	processes = run_job(proctor, "--tier", tier, "--", "sh", "-c", "sleep 2; true", env=nvml("gpus=2"))
 	assert len(processes) == 2
 	(row,) = ask(proctor, "SELECT gpu_utilization_pct, gpu_memory_used_mb, gpu_temperature FROM snapshots WHERE gpu_count = 2"
@@ -208,13 +208,13 @@ def test_a_job_has_gpus_in_its_record_and_no_helper(proctor, tier):
 	assert row == ["Fake GPU 1", 123.45]
 
 
-@pytest.mark.tier("looks")
+@pytest.mark.tier("proc")
 def test_a_helper_that_aborts_is_nobodys_process(proctor):
 	"""The launcher takes every child that ends; this one is not among them."""
-	processes = run_job(proctor, "--tier", "looks", "--", "sleep", "2", env=nvml("abort=power after=3"))
+	processes = run_job(proctor, "--tier", "proc", "--", "sleep", "2", env=nvml("abort=power after=3"))
 	assert len(processes) == 1
-	said = [row[0] for row in ask(proctor, "SELECT details FROM recorder_events WHERE event_type = 'probe'")]
-	assert any("ended by signal 6" in text for text in said)
+	details = [row[0] for row in ask(proctor, "SELECT details FROM recorder_events WHERE event_type = 'probe'")]
+	assert any("ended by signal 6" in text for text in details)
 
 
 def test_waiting_for_what_a_job_left_does_not_wait_for_the_helper(proctor):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A process that hangs in execve(), because a file system does not answer, holds a lock that readers of /proc/PID/stat, io,
-environ and smaps_rollup wait for. The program must not hang with it, in any tier, and must still end when it is told to."""
+environ and smaps_rollup wait for. The program must not hang with it, in any tier, and must still end on a signal."""
 import contextlib
 import json
 import os
@@ -20,12 +20,12 @@ pytestmark = [pytest.mark.needs_root]
 
 @pytest.fixture(autouse=True)
 def without_leak_check(proctor):
-	"""To look for leaks, the sanitizer stops all threads at the end; one that hangs cannot be stopped."""
+	"""To find leaks, the sanitizer stops all threads at the end; one that hangs cannot be stopped."""
 	proctor.env.update(SANITIZERS)
 
 
 class Victims:
-	"""Processes that live, and hang when they are told to; see exec_hang.c."""
+	"""Processes that live, and hang on command; see exec_hang.c."""
 
 	def __init__(self, count):
 		self.process = subprocess.Popen([PROG_DIR / "exec_hang", str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -151,5 +151,5 @@ def test_the_daemon_keeps_what_it_knew_and_goes_on(cold):  # noqa: F811
 		victims.hang()
 		cold.wait_ticks(2)
 		assert set(victims.pids) | {os.getpid()} <= pids()
-		assert "answer" in cold.said()
+		assert "answer" in cold.log_text()
 		assert cold.stop() == 0

@@ -447,7 +447,7 @@ def test_diff_against_nothing_is_an_error(jobs):
 		assert jobs("diff", *args).returncode == 2, args
 
 
-@pytest.mark.parametrize("conditions, status, told", [
+@pytest.mark.parametrize("conditions, status, reasons", [
 	(["cpu>1.5x"], 1, ["failed: cpu>1.5x (CPU "]),
 	(["cpu>100x"], 0, []),
 	(["cpu>+50%", "time<0.5x", "memory>2x"], 1, ["failed: cpu>+50% (CPU ", "failed: memory>2x (memory used "]),
@@ -455,13 +455,13 @@ def test_diff_against_nothing_is_an_error(jobs):
 	(["memory > 100M", "largest process<10M"], 1, ["failed: memory > 100M (memory used "]),
 	(["procs>50", "time>1h"], 0, []),
 ])
-def test_diff_ends_with_a_status_for_ci(runs, conditions, status, told):
+def test_diff_ends_with_a_status_for_ci(runs, conditions, status, reasons):
 	for form in (["spin-0", "spin-slow"], ["spin-slow", "--against", "4"]):
 		options = [word for condition in conditions for word in ("--fail-if", condition)]
 		done = runs("diff", *form, *options)
 		assert done.returncode == status, (done.stdout, done.stderr)
 		lines = done.stderr.splitlines()
-		assert len(lines) == len(told) and all(words in line for words, line in zip(told, lines)), done.stderr
+		assert len(lines) == len(reasons) and all(words in line for words, line in zip(reasons, lines)), done.stderr
 		assert "slower" in done.stdout.splitlines()[0]
 		answer = runs("diff", *form, *options, "--json")
 		assert answer.returncode == status

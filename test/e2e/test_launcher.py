@@ -341,7 +341,7 @@ def test_it_runs_in_a_container(run, kind):
 	assert (job["exit_code"], job["processes"]) == (6, 2)
 	first, second = (row["exit_code"] for row in run.processes())
 	assert first == 6
-	assert second == (0 if job["processes_quality"] == "exact" else None)  # by looks alone only its parent knows
+	assert second == (0 if job["processes_quality"] == "exact" else None)  # by samples alone only its parent knows
 
 
 def test_a_program_of_ours_keeps_its_own_signal_handling(run):

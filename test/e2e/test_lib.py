@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""libproctor as a stranger uses it: installed, found by pkg-config, compiled against, run."""
+"""libproctor as other programs use it: installed, found by pkg-config, compiled against, run."""
 import json
 import os
 import subprocess
@@ -251,14 +251,14 @@ TIMES = r"""
 #include <stdio.h>
 #include <string.h>
 
-static void tell(struct proctor *p, pid_t pid)
+static void print_context(struct proctor *p, pid_t pid)
 {
 	struct proctor_context now;
 	int r;
 
 	memset(&now, 7, sizeof now);
 	r = proctor_context(p, pid, &now);
-	printf("%s:%d%d%d %ld %ld '%s' '%s'\n", r == -ENOTCONN ? "nobody" : r < 0 ? "refused" : "told", isnan(now.rss_mb) != 0,
+	printf("%s:%d%d%d %ld %ld '%s' '%s'\n", r == -ENOTCONN ? "nobody" : r < 0 ? "refused" : "answered", isnan(now.rss_mb) != 0,
 	       isnan(now.cpu_pct) != 0, isnan(now.daemon_rss_mb) != 0, now.running_jobs, now.active_sheets, now.pressure, now.anomalies);
 }
 
@@ -267,9 +267,9 @@ int main(void)
 	struct proctor *p = NULL;
 	struct proctor_event e;
 
-	tell(p, 0);
+	print_context(p, 0);
 	proctor_open(NULL, &p);
-	tell(p, -1);
+	print_context(p, -1);
 	proctor_subscribe(p, "app.", NULL, 0);
 	printf("none came: %d", proctor_next(p, 20, &e));
 	printf(" '%s'\n", proctor_error(p));

@@ -17,7 +17,7 @@ PAGES = BUILD / "docs"
 
 @pytest.fixture
 def interface(proctor):
-	"""What the program says of itself."""
+	"""What the program documents itself."""
 	done = proctor("describe")
 	assert done.returncode == 0, done.stderr
 	return json.loads(done.stdout)

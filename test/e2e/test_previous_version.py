@@ -37,7 +37,7 @@ class Shared:
 		self.place, self.state, self.old, self.new = place, place / "state", place / "old", place / "new"
 		self.user = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 		self.env = clean_environment(PROCTOR_STATE_DIR=str(self.state), HOME=str(place))
-		# nobody cannot look into the build tree
+		# nobody cannot read the build tree
 		for source, target in ((PREVIOUS, self.old), (BINARY, self.new)):
 			shutil.copy2(source, target)
 			target.chmod(0o755)
@@ -144,8 +144,8 @@ def test_a_live_older_recording_is_left_alone_and_imported_beside_ours(shared, c
 	wait_for(lambda: shared.sql(shared.old, stored)[0]["n"] > side)  # it goes on
 	assert shared.pragma("user_version") == before
 	live.terminate()
-	_, said = live.communicate(timeout=TIMEOUT_S)
-	assert live.returncode == 0 and "damaged" not in said, said
+	_, stderr = live.communicate(timeout=TIMEOUT_S)
+	assert live.returncode == 0 and "damaged" not in stderr, stderr
 	recorded = shared.sql(shared.old, stored)[0]["n"]
 	shared(shared.new, "run", "-q", "--job-id", "new-2", "--", "true")
 	assert shared.sql(shared.new, "SELECT count(*) AS n FROM host_metrics WHERE recorder = 1")[0]["n"] == recorded
@@ -198,7 +198,7 @@ def without_given_up(value):
 
 
 def without_zero_cpu(record):
-	"""A process that used no CPU time was not sampled while it did: later versions say that it is missing."""
+	"""A process that used no CPU time was not sampled while it did: later versions show it as missing."""
 	if "cpu_seconds" not in record or "pid" not in record or float(record["cpu_seconds"] or 0) > 0:
 		return record
 	rest = {key: value for key, value in record.items() if key not in ("cpu_seconds", "cpu_quality")}

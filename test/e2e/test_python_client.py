@@ -201,13 +201,13 @@ def drip(c):
 	while True: c.sendall(b" "); time.sleep(0.05)
 def others(c):
 	while True: c.sendall(b'{"jsonrpc":"2.0","id":-1,"result":1}\\n'); time.sleep(0.05)
-def deaf(c):
+def unresponsive(c):
 	c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096); time.sleep(60)
 def line(text):
 	def answer(c):
 		c.recv(65536); c.sendall(text + b"\\n"); time.sleep(60)
 	return answer
-ways = dict(closed=lambda c: c.close(), endless=endless, drip=drip, others=others, deaf=deaf, text=line(b"nonsense"), array=line(b"[]"), null=line(b"null"),
+ways = dict(closed=lambda c: c.close(), endless=endless, drip=drip, others=others, unresponsive=unresponsive, text=line(b"nonsense"), array=line(b"[]"), null=line(b"null"),
 	empty=line(b'{"id":1}'), deep=line(b"[" * 100000), error=line(b'{"id":1,"error":{"data":[1],"message":7}}'), number=line(b'{"id":1,"result":7}'),
 	binary=line(bytes(range(128, 256))), full=lambda c: time.sleep(60))
 if sys.argv[2] == "full": time.sleep(60)
@@ -217,7 +217,7 @@ while True:
 """
 
 
-@pytest.mark.parametrize("way", ["closed", "endless", "drip", "others", "deaf", "text", "array", "null", "empty", "deep", "error", "number", "binary", "full"])
+@pytest.mark.parametrize("way", ["closed", "endless", "drip", "others", "unresponsive", "text", "array", "null", "empty", "deep", "error", "number", "binary", "full"])
 def test_a_server_that_is_broken_full_or_slow_never_ends_a_program(outside, children, tmp_path, way):
 	path = str(tmp_path / "sock")
 	server = children.python(STRANGE, path, way, stdout=subprocess.PIPE, text=True)
@@ -396,7 +396,7 @@ def test_a_program_finds_its_job_in_the_directory_that_systemd_gave(proctor, tmp
 	({"PROCTOR_STATE_DIR": "/ours", "STATE_DIRECTORY": "/one"}, 0, "/ours"),
 	({"XDG_STATE_HOME": "/x", "HOME": "/h"}, 65534, "/x/proctor"),
 	({"XDG_STATE_HOME": "x", "HOME": "/h"}, 65534, "/h/.local/state/proctor"),
-	({"HOME": ""}, 65534, "/nonexistent/.local/state/proctor"),  # as the list of users says
+	({"HOME": ""}, 65534, "/nonexistent/.local/state/proctor"),  # as in the list of users
 ])
 def test_the_state_directory_is_the_one_that_the_program_finds(env, uid, found):
 	program = "import os; os.geteuid = lambda: %d; print(proctor._state_dir())" % uid
@@ -461,7 +461,7 @@ signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 p = proctor.connect(strict=True)
 feed = p.subscribe("app.")
 heard = []
-def hear(call):
+def read_events(call):
 	try:
 		call()
 	except proctor.Error as error:
@@ -469,9 +469,9 @@ def hear(call):
 def blocks():
 	with p.job("import"), p.sheet(1):
 		kill()
-hear(blocks)
+read_events(blocks)
 for call in (p.context, lambda: p.subscribe("app."), lambda: next(feed), p.pressure, lambda: p.phase("x").__enter__(), p.close, p.pressure):
-	hear(call)
+	read_events(call)
 print(json.dumps(heard))
 """)
 	assert done.returncode == 0, done.stderr
@@ -593,7 +593,7 @@ def test_it_is_installed_where_the_systems_python_finds_it(tmp_path):
 
 @pytest.mark.parametrize("prefix", [site.PREFIXES[0], "/usr/local", site.getuserbase(), "/nowhere"])
 def test_the_place_of_the_module_is_one_that_the_interpreter_searches(prefix):
-	looks_at = [*site.getsitepackages(), site.getusersitepackages()]
+	searched = [*site.getsitepackages(), site.getusersitepackages()]
 	done = subprocess.run([sys.executable, CLIENT / "where.py", prefix, "/usual"], capture_output=True, text=True, check=True, timeout=60)
 	place = done.stdout.strip()
-	assert (place in looks_at and place.startswith(prefix + "/lib/")) or (place == "/usual" and prefix == "/nowhere")
+	assert (place in searched and place.startswith(prefix + "/lib/")) or (place == "/usual" and prefix == "/nowhere")

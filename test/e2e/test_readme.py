@@ -23,7 +23,7 @@ FIGURES = [(re.compile(pattern), put) for pattern, put in (
 	(r"[~≥]?\b\d[\d.,]* ([KMGT]i)?B\b", "SIZE"),
 	(r"[~≥]?\b\d[\d.]* %", "SHARE"),
 	(r"\b\d[\d.]*( of \d+)? cores?\b", "CORES"),
-	(r"(?<=SIZE) - (?=\d)", " SHARE "),  # of who was too short-lived to be looked at
+	(r"(?<=SIZE) - (?=\d)", " SHARE "),  # of a process too short-lived for a sample
 	(r"\bhost \S+, user \S+", "host HOST, user USER"),
 	(r"(?<=largest process, python3 )\d+", "PID"),
 	(r"(?<=^process python3 )\d+", "PID"),
@@ -35,7 +35,7 @@ FIGURES = [(re.compile(pattern), put) for pattern, put in (
 	(r"(?<=^next --mem )\d+[MG]", "SIZE"),
 	(r"\b\d+\.\d+$|\b\d+\.\d+(?= )", "NUMBER"),
 )]
-# What a machine is like is told in words, too.
+# What a machine is like is described in words, too.
 MACHINE = [(re.compile(pattern), put) for pattern, put in (
 	(r"\bLinux [^ ,]+", "Linux VERSION"),
 	(r"^\S+ (?=WHEN up )", "HOST "),

@@ -205,7 +205,7 @@ def test_record_does_not_catch_up_after_it_was_stopped(proctor, recording):
 	after = [row[0] for row in query(proctor, "SELECT timestamp FROM snapshots ORDER BY id")][before:]
 	assert sum(at < after[0] + 1.2 for at in after) <= 5  # not the eight that were missed
 	gaps = query(proctor, "SELECT details, count FROM event WHERE details LIKE '%ticks were missed%'")
-	assert gaps and gaps[0][1] > 3e9, "the time that was missed is not told"
+	assert gaps and gaps[0][1] > 3e9, "the time that was missed is not reported"
 
 
 def test_record_is_not_run_with_a_command(proctor):
@@ -324,7 +324,7 @@ place, binary = sys.argv[1:]
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "none", place], check=True)
 env = {**os.environ, "PROCTOR_STATE_DIR": place + "/state"}
 with subprocess.Popen([binary, "record", "--interval", "0.2"], env=env, stderr=subprocess.PIPE, text=True) as child:
-	said = ""
+	log = ""
 	try:
 		while not os.path.exists(place + "/state/monitor.jsonl") or not os.path.getsize(place + "/state/monitor.jsonl"):
 			time.sleep(0.05)
@@ -334,16 +334,16 @@ with subprocess.Popen([binary, "record", "--interval", "0.2"], env=env, stderr=s
 				pass
 		except OSError:
 			pass
-		while "not storing" not in said:
-			said += child.stderr.readline() or sys.exit("it ended: " + said)
+		while "not storing" not in log:
+			log += child.stderr.readline() or sys.exit("it ended: " + log)
 		time.sleep(3)
 		os.close(ballast)
 		os.unlink(place + "/ballast")
-		while "storing again" not in said:
-			said += child.stderr.readline() or sys.exit("it ended: " + said)
+		while "storing again" not in log:
+			log += child.stderr.readline() or sys.exit("it ended: " + log)
 	finally:
 		child.terminate()
-	print(said + child.communicate(timeout=20)[1])
+	print(log + child.communicate(timeout=20)[1])
 subprocess.run(["cp", "-r", place + "/state", place + "-kept"], check=True)
 sys.exit(child.returncode)
 """
@@ -356,7 +356,7 @@ def test_record_survives_a_full_disk_and_stores_the_gap(proctor, tmp_path):
 	done = subprocess.run(["unshare", "-m", sys.executable, "-c", FULL_DISK, str(place), proctor.binary],
 			      capture_output=True, text=True, timeout=60, check=False)
 	assert done.returncode == 0, done.stdout + done.stderr
-	assert done.stdout.count("not storing") == 1, done.stdout  # said once
+	assert done.stdout.count("not storing") == 1, done.stdout  # reported once
 	assert done.stdout.count("storing again") == 1, done.stdout
 	proctor.state_dir = tmp_path / "small-kept"
 	assert query(proctor, "PRAGMA integrity_check") == [("ok",)]

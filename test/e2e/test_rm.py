@@ -52,9 +52,9 @@ def test_jobs_are_selected_by_age_type_and_outcome(proctor):
 	done = proctor("rm", "--type", "build", "--outcome", "failed", "--dry-run")
 	assert (done.returncode, done.stdout) == (0, "would delete b\n")
 	assert ids(proctor) == {"a", "b", "c"}
-	told = json.loads(proctor("rm", "--outcome", "failed", "--json").stdout)
-	assert told["schema"] == 1 and told["dry_run"] is False
-	assert {job["job_id"] for job in told["deleted"]} == {"b", "c"}
+	answer = json.loads(proctor("rm", "--outcome", "failed", "--json").stdout)
+	assert answer["schema"] == 1 and answer["dry_run"] is False
+	assert {job["job_id"] for job in answer["deleted"]} == {"b", "c"}
 	assert ids(proctor) == {"a"}
 	assert proctor("rm", "--older-than", "0").stdout == "deleted a with 1 process\n"
 	assert ids(proctor) == set()

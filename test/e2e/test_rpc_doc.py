@@ -16,7 +16,7 @@ VARIES = {"pid", "uptime_seconds", "timestamp", "started_at", "ended_at", "uid",
 	  "unique_pid_count", "system_memory_used_mb", "system_memory_total_mb", "seq", "next_seq", "anomalies_active", "capabilities",
 	  "allowed_memory_mb", "allowed_memory_source", "allowed_cores", "file", "text", "next_offset", "is_over"}
 MAYBE_NULL = {"max_cpu_pct", "cpu_percent", "pressure_level", "pressure_reason", "psi_memory_percent", "processes_limit", "memory_used_mb", "memory_limit_mb",
-	      "sheet_metrics", "left_out"}  # a look is needed for them, or two
+	      "sheet_metrics", "left_out"}  # a tick is needed for them, or two
 DAEMON = "## At the daemon's socket"
 
 

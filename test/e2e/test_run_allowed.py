@@ -196,11 +196,11 @@ def test_memory_is_that_of_its_own_limit(run):
 	done = run(LOAD, "mem", 300, 300, options=["--mem", "1G", "--summary"])
 	job = run.job()
 	assert done.returncode == 0 and allowed(job)["memory_mb"] == 1024 and job["allowed_memory_source"] == "own", done.stderr
-	told = re.search(r" MiB used at \S+, (\d+) % of 1\.0 GiB allowed \(own limit\)", done.stderr)
-	assert told and int(told.group(1)) == round(job["peak_used_mb"] / 10.24), done.stderr
-	assert "%s %% of 1.0 GiB allowed (own limit)" % told.group(1) in run.proctor("report").stdout
+	share = re.search(r" MiB used at \S+, (\d+) % of 1\.0 GiB allowed \(own limit\)", done.stderr)
+	assert share and int(share.group(1)) == round(job["peak_used_mb"] / 10.24), done.stderr
+	assert "%s %% of 1.0 GiB allowed (own limit)" % share.group(1) in run.proctor("report").stdout
 	lines = run.proctor("ls").stdout.splitlines()
-	assert "  OF LIMIT  " in lines[0] and "  ~%s %%  " % told.group(1) in lines[1], lines
+	assert "  OF LIMIT  " in lines[0] and "  ~%s %%  " % share.group(1) in lines[1], lines
 	assert json.loads(run.proctor("ls", "--json").stdout)["jobs"][0]["allowed_memory_mb"] == 1024
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Why a job failed, in its first line: out of memory and by whose limit, or a signal and its sender. As root with BPF, and as a plain
-user, who sees counters of control groups and the daemon's answer, and who gets no guess where neither says it."""
+user, which sees counters of control groups and the daemon's answer, and gets no guess where neither gives a cause."""
 import os
 import signal
 import subprocess
@@ -90,7 +90,7 @@ def test_a_plain_user_whose_job_was_killed_otherwise_learns_no_more(as_nobody, l
 
 
 @pytest.mark.needs_root
-@pytest.mark.parametrize("tier", ["bpf", "connector", "looks"])
+@pytest.mark.parametrize("tier", ["bpf", "connector", "proc"])
 def test_root_learns_whose_limit_killed_its_job(run, limited, tier):
 	done = run("/usr/bin/python3", "-c", EAT, options=["--summary", "--tier", tier], preexec_fn=enter(limited))
 	assert done.returncode == -signal.SIGKILL
@@ -151,7 +151,7 @@ def test_a_registered_job_has_its_cause_in_the_daemons_store(daemon, limited, ch
 # ---- signals -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("tier", ["bpf", "connector", "looks"])
+@pytest.mark.parametrize("tier", ["bpf", "connector", "proc"])
 def test_the_sender_of_a_forwarded_signal_is_named(run, tier):
 	done = run.bare("timeout", "1", *run.line("sleep", "60", options=["--summary", "--tier", tier]))
 	sender = run.job()["signal_sender_pid"]
@@ -178,7 +178,7 @@ def test_a_plain_user_gets_no_guess_of_the_sender(as_nobody):
 	assert head(done).split("job ")[0].rstrip().endswith(": SIGKILL"), done.stderr
 
 
-@pytest.mark.parametrize("tier", ["bpf", "connector", "looks"])
+@pytest.mark.parametrize("tier", ["bpf", "connector", "proc"])
 @pytest.mark.parametrize("key, words", [("\x03", r"SIGINT\s+\(Ctrl-C\)"), ("\x1c", r"SIGQUIT\s+\(Ctrl-\\\)")], ids=["Ctrl-C", "Ctrl-backslash"])
 def test_a_key_is_named(run, tier, key, words):
 	with Terminal(["bash", "--norc", "-i"], run.env) as tty:

@@ -8,7 +8,7 @@ import pytest
 from runkit import LOAD, connected  # noqa: F401 pylint: disable=unused-import
 
 RUNS = 200
-FINAL_CPU = 1  # in a row's `final`: the kernel told it at the end
+FINAL_CPU = 1  # in a row's `final`: the kernel reported it at the end
 STATUSES = 5  # 0 to 4, in turn
 STORY = "echo %d; /bin/true; exit %d"
 # Each waits until the pipe at its stdin ends, and that is one moment for all.
@@ -28,10 +28,10 @@ def start_together(run, count):
 
 def test_two_hundred_runs_at_once_are_all_stored(run):
 	started = start_together(run, RUNS)
-	said = [child.communicate(timeout=55) for child in started]
+	outputs = [child.communicate(timeout=55) for child in started]
 	assert [child.returncode for child in started] == [i % STATUSES for i in range(RUNS)]
-	assert [out for out, _ in said] == ["%d\n" % i for i in range(RUNS)]
-	assert [err for _, err in said if err] == []
+	assert [out for out, _ in outputs] == ["%d\n" % i for i in range(RUNS)]
+	assert [err for _, err in outputs if err] == []
 	rows = {row["type"]: row for row in run.jobs()}
 	assert len(rows) == RUNS and len({row["job_id"] for row in rows.values()}) == RUNS
 	for i in range(RUNS):
@@ -54,7 +54,7 @@ def test_totals_of_processes_that_we_ended_are_waited_for_on_a_busy_machine(run,
 		run("sh", "-c", script, options=["--tier", "bpf", *options])
 	children.end_all()
 	lacking = {row["job_id"] for row in run.processes() if not row["final"] & FINAL_CPU}
-	assert len(run.jobs()) == 12 and len(lacking) <= 1, lacking  # the kernel is free to tell them later still
+	assert len(run.jobs()) == 12 and len(lacking) <= 1, lacking  # the kernel is free to report them later still
 
 
 @pytest.mark.needs_root

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`proctor run` when the record finds no place: the job is left alone, what is lost is said once, and nothing points to what is not there."""
+"""`proctor run` when the record finds no place: the job is left alone, what is lost is reported once, and nothing points to what is not there."""
 import contextlib
 import json
 import re
@@ -26,8 +26,8 @@ done = subprocess.run([binary, "run", "--state-dir", place + "/state", *options,
 		      text=True, timeout=50)
 if os.path.exists(place + "/ballast"):
 	os.unlink(place + "/ballast")
-told = {"run": [done.returncode, done.stdout, done.stderr], "ls": run("ls", "--json"), "report": run("report")}
-json.dump(told, sys.stdout)
+answers = {"run": [done.returncode, done.stdout, done.stderr], "ls": run("ls", "--json"), "report": run("report")}
+json.dump(answers, sys.stdout)
 """
 STORM = "i=0; while [ $i -lt 1500 ]; do /bin/true; i=$((i+1)); done; echo out; echo err >&2; exit 7"
 RECORDED = 'until "$PROCTOR" ls --json --state-dir "$SMALL/state" 2>&1 | grep -q running; do sleep 0.1; done; '
@@ -39,8 +39,8 @@ def on_small_disk(run, place, command, size="1m", options=("--summary",)):
 	line = ["unshare", "-m", sys.executable, "-c", SMALL_DISK, str(place), size, run.proctor.binary, json.dumps(list(options)), command]
 	done = run.bare(*line)
 	assert done.returncode == 0, done.stderr
-	told = json.loads(done.stdout)
-	return told["run"], told["ls"], told["report"]
+	answers = json.loads(done.stdout)
+	return answers["run"], answers["ls"], answers["report"]
 
 
 def warnings(stderr):
@@ -54,15 +54,15 @@ def warnings(stderr):
 def test_a_disk_that_we_fill_costs_no_more_than_the_block_states(run, tmp_path):
 	ended, listed, report = on_small_disk(run, tmp_path / "small", STORM)
 	assert ended[:2] == [7, "out\n"]
-	said = warnings(ended[2])
-	assert len(said) == 1 and "not storing" in said[0] and "full" in said[0], ended[2]
+	shown = warnings(ended[2])
+	assert len(shown) == 1 and "not storing" in shown[0] and "full" in shown[0], ended[2]
 	assert "\nerr\n" in "\n" + ended[2]
 	assert re.search(r"\n  procs   1,501 started, 1 failed, none left behind +exact\n", ended[2]), ended[2]
 	record = re.search(r"\n  record  (incomplete|not stored): .*full\n", ended[2])
 	more = re.search(r"\n  more    proctor why (\S+) --state-dir (\S+)\n", ended[2])
 	assert record, ended[2]
 	jobs = json.loads(listed[1])["jobs"]
-	if record.group(1) == "not stored":  # not even the end found room: then nobody is sent to look for it
+	if record.group(1) == "not stored":  # not even the end found room: then no message points to it
 		assert not more and all(job["status"] not in ("completed", "failed") for job in jobs), (ended[2], jobs)
 		return
 	assert more and more.group(2) == str(tmp_path / "small/state"), ended[2]
@@ -70,7 +70,7 @@ def test_a_disk_that_we_fill_costs_no_more_than_the_block_states(run, tmp_path):
 	assert (job["job_id"], job["exit_code"], job["status"], job["figures"]["processes"]) == (more.group(1), 7, "failed", 1501)
 	assert report[0] == 0 and "1,501 started" in report[1], report[1]
 	assert re.search(r"\n  record  incomplete: [\d,]+ events lost, ", ended[2]), ended[2]
-	# The row of the job tells it where the gap found no room beside it.
+	# The row of the job has it where the gap found no room beside it.
 	assert re.search(r"Watched by .*, \d+ events not stored\n|  lost +[\d,]+ events: not stored", report[1]), report[1]
 
 
@@ -78,8 +78,8 @@ def test_a_disk_that_we_fill_costs_no_more_than_the_block_states(run, tmp_path):
 def test_a_disk_that_others_fill_leaves_a_job_whose_end_is_not_recorded(run, tmp_path):
 	ended, listed, report = on_small_disk(run, tmp_path / "small", RECORDED + FILL + STORM.replace("echo out", FILL + "echo out"), size="8m")
 	assert ended[:2] == [7, "out\n"]
-	said = warnings(ended[2])
-	assert len(said) == 1 and "not storing" in said[0] and "full" in said[0], ended[2]
+	shown = warnings(ended[2])
+	assert len(shown) == 1 and "not storing" in shown[0] and "full" in shown[0], ended[2]
 	assert re.search(r"\n  procs   1,\d\d\d started", ended[2]), ended[2]
 	assert re.search(r"\n  record  not stored: .*full\n", ended[2]), ended[2]
 	assert "\n  more  " not in ended[2]
@@ -120,8 +120,8 @@ def test_a_run_folder_on_the_full_disk_is_reported_once_too(run, tmp_path):
 	small = tmp_path / "small"
 	ended, _, _ = on_small_disk(run, small, "sleep 0.3; " + FILL + STORM, size="1m", options=["--out", (small / "out").as_posix()])
 	assert ended[:2] == [7, "out\n"]
-	said = warnings(ended[2])
-	assert len(said) == 2 and any("run folder" in line for line in said) and any("storing" in line for line in said), ended[2]
+	shown = warnings(ended[2])
+	assert len(shown) == 2 and any("run folder" in line for line in shown) and any("storing" in line for line in shown), ended[2]
 
 
 # ---- a state directory that goes or was never there --------------------------------------------
@@ -132,9 +132,9 @@ def test_a_state_directory_that_vanishes_is_made_anew(run, before, after):
 	vanish = 'mv "$PROCTOR_STATE_DIR" "$PROCTOR_STATE_DIR.gone"; rm -rf "$PROCTOR_STATE_DIR.gone"; '  # at one moment
 	done = run("sh", "-c", before + vanish + after + "echo out; exit 5", options=["--summary"])
 	assert (done.returncode, done.stdout) == (5, "out\n"), done.stderr
-	said = warnings(done.stderr)
-	# One line, or three when a look came in the midst of it and could not begin anew at once.
-	assert len(said) in (1, 3) and all("removed" in line or "storing again" in line for line in said), done.stderr
+	shown = warnings(done.stderr)
+	# One line, or three when a tick came in the midst of it and could not begin anew at once.
+	assert len(shown) in (1, 3) and all("removed" in line or "storing again" in line for line in shown), done.stderr
 	job = run.job()
 	assert (job["exit_code"], job["status"]) == (5, "failed")
 	assert "proctor why %s" % job["job_id"] in done.stderr
@@ -145,8 +145,8 @@ def test_a_state_directory_that_cannot_be_made_anew_is_reported_once(as_nobody):
 	story = 'sleep 0.8; rm -rf "$PROCTOR_STATE_DIR"; : > "$PROCTOR_STATE_DIR"; sleep 0.8; echo out; exit 5'
 	done = as_nobody("run", "--summary", "--", "sh", "-c", story)
 	assert (done.returncode, done.stdout) == (5, "out\n"), done.stderr
-	said = warnings(done.stderr)
-	assert len(said) == 1 and "not storing" in said[0], done.stderr
+	shown = warnings(done.stderr)
+	assert len(shown) == 1 and "not storing" in shown[0], done.stderr
 	assert re.search(r"\n  record  not stored: ", done.stderr) and "\n  more  " not in done.stderr
 
 

@@ -80,27 +80,27 @@ def test_a_number_that_is_used_again_is_the_next_attempt_and_nothing_of_the_firs
 
 
 def test_a_sheet_that_is_open_is_not_opened_by_another(proctor):
-	told = run_inside(proctor, """
+	answer = run_inside(proctor, """
 first = subprocess.Popen([binary, "sheet", "1", "--", "sh", "-c", "echo; sleep 1; exit 4"], stdout=subprocess.PIPE)
 first.stdout.readline()
 second = subprocess.run([binary, "sheet", "1", "--", "true"], capture_output=True, text=True)
 print(json.dumps([second.returncode, second.stderr, first.wait()]))
 """, "--job-id", "both")
-	assert (told[0], told[2]) == (0, 4) and "without a sheet" in told[1], told
-	assert told[1].startswith("proctor: warning: job 'both' refuses: sheet 1 is open already, by process "), told
+	assert (answer[0], answer[2]) == (0, 4) and "without a sheet" in answer[1], answer
+	assert answer[1].startswith("proctor: warning: job 'both' refuses: sheet 1 is open already, by process "), answer
 	report = json.loads(proctor("report", "both", "--json").stdout)
 	assert [(s["status"], s["exit_code"]) for s in report["sheets"]] == [("failed", 4)]
 
 
 def test_a_job_whose_state_directory_is_gone_is_not_reported_as_ended(proctor, state_dir):
-	told = run_inside(proctor, """
+	answer = run_inside(proctor, """
 import shutil
 while os.path.exists(os.environ["PROCTOR_STATE_DIR"]):  # a recorder that begins a new store meanwhile makes it again
 	shutil.rmtree(os.environ["PROCTOR_STATE_DIR"], ignore_errors=True)
 mark = subprocess.run([binary, "mark", "x"], capture_output=True, text=True)
 print(json.dumps([mark.returncode, mark.stderr]))
 """, "--job-id", "bare")
-	assert told == [3, "proctor: job 'bare': no door at %s/jobs/bare/sock: the job has ended, or its state directory was removed\n"
+	assert answer == [3, "proctor: job 'bare': no door at %s/jobs/bare/sock: the job has ended, or its state directory was removed\n"
 			% state_dir]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a job took, against what the kernel told the job itself: within one per cent in every tier, for root and for a plain user."""
+"""What a job took, against what the kernel reported to the job itself: within one per cent in every tier, for root and for a plain user."""
 import json
 import os
 import shutil
@@ -11,13 +11,13 @@ import pytest
 from conftest import TIERS, wait_for
 from runkit import LOAD, Run
 
-@pytest.fixture(params=[*TIERS, "nobody-connector", "nobody-looks"])
+@pytest.fixture(params=[*TIERS, "nobody-connector", "nobody-proc"])
 def measure(request, proctor, as_nobody):
-	"""measure(ARG…): what `load ARG…` says of itself, and what was recorded of it."""
-	who, _, tier = request.param.rpartition("-")
+	"""measure(ARG…): what `load ARG…` reports of itself, and what was recorded of it."""
+	user, _, tier = request.param.rpartition("-")
 
 	def take(*args, options=()):
-		if who:
+		if user:
 			load = shutil.copy2(LOAD, as_nobody.place / "load")
 			done, reader = as_nobody("run", "--tier", tier, *options, "--", load, *args), proctor
 			reader.state_dir = as_nobody.state_dir
@@ -63,11 +63,11 @@ os.wait()
 
 @pytest.mark.needs_root
 @pytest.mark.parametrize("reaped_after_s, command", [("0", ["sleep", "0.5"]), ("0", ["true"]), ("0.8", ["true"])], ids=["sleep", "true", "zombie"])
-@pytest.mark.parametrize("way", [*TIERS, "nobody-connector", "nobody-looks"])
+@pytest.mark.parametrize("way", [*TIERS, "nobody-connector", "nobody-proc"])
 @pytest.mark.tier()
 def test_a_program_does_not_inherit_the_peak_of_what_ran_before_it(proctor, as_nobody, way, reaped_after_s, command):
-	who, _, tier = way.rpartition("-")
-	call = as_nobody if who else proctor
+	user, _, tier = way.rpartition("-")
+	call = as_nobody if user else proctor
 	done = call("run", "--tier", tier, "--", "/usr/bin/python3", "-c", LARGE_PARENT, reaped_after_s, *command)
 	assert done.returncode == 0, done.stderr
 	rows = json.loads(call("sql", "--json", "SELECT comm, max_rss_kib, peak_rss_kib, final FROM process WHERE job IS NOT NULL").stdout)
@@ -75,8 +75,8 @@ def test_a_program_does_not_inherit_the_peak_of_what_ran_before_it(proctor, as_n
 	# One that is seen in the middle of its exec has the old name, and the new memory.
 	assert max(peak for name, peak in peaks if name == "python3") > 150, rows
 	assert all(peak < 30 for name, peak in peaks if name == command[0]), rows
-	told = json.loads(call("report", "--json").stdout)
-	assert all((p["peak_rss_mb"] or 0) < 30 for p in told["costly_processes"] if p["name"] == command[0])
+	shown = json.loads(call("report", "--json").stdout)
+	assert all((p["peak_rss_mb"] or 0) < 30 for p in shown["costly_processes"] if p["name"] == command[0])
 
 
 def test_a_job_of_one_tick_has_the_time_without_ticks_as_its_interval(run):
@@ -85,7 +85,7 @@ def test_a_job_of_one_tick_has_the_time_without_ticks_as_its_interval(run):
 		return run.sql("SELECT j.* FROM jobs j JOIN job_samples s USING (job_id)"
 			       " GROUP BY job_id HAVING count(snapshot_id) = 1")
 
-	once = wait_for(run_once)  # a busy machine takes so long that it is looked at twice
+	once = wait_for(run_once)  # a busy machine takes so long that there are two ticks
 	for job in once:
 		assert 0.03 < job["interval_seconds"] <= job["duration_seconds"]
 
@@ -105,7 +105,7 @@ def test_the_time_after_the_last_tick_counts_as_an_interval(run, tier, script, o
 @pytest.mark.parametrize("tier", TIERS)
 def test_a_tick_after_the_end_makes_no_interval_longer_than_the_job(run, tier):
 	for _ in range(5):
-		run("sh", "-c", "sleep 2 >/dev/null 2>&1 &", options=["--tier", tier])  # it ends before the first tick, and what it left is looked at
+		run("sh", "-c", "sleep 2 >/dev/null 2>&1 &", options=["--tier", tier])  # it ends before the first tick, and what it left is sampled
 	for job in run.sql("SELECT * FROM jobs"):
 		assert 0 < job["interval_seconds"] <= job["duration_seconds"]
 
@@ -120,13 +120,13 @@ import os
 block = bytearray(100 << 20)
 os.execv("/bin/true", ["true"])
 """
-# From here on the memory of a process is still there when its end is told.
+# From here on the memory of a process is still there when its end is reported.
 KEEPS_MEMORY = (6, 16)
 KERNEL = tuple(int(part) for part in os.uname().release.split(".")[:2])
 
 
 @pytest.mark.needs_root
-@pytest.mark.skipif(KERNEL < KEEPS_MEMORY, reason="this kernel tells only the mark that a child has from its parent")
+@pytest.mark.skipif(KERNEL < KEEPS_MEMORY, reason="this kernel reports only the mark that a child has from its parent")
 def test_the_peak_of_a_child_is_not_that_of_its_large_parent(run):
 	run(sys.executable, "-c", SPAWN, options=["--tier", "bpf"])
 	peaks = {row["comm"]: row["peak_rss_kib"] / 1024 for row in run.processes()}
@@ -162,7 +162,7 @@ os.waitpid(pid, 0)
 def test_the_peak_of_a_small_program_is_its_own_however_large_its_parent_was(run):
 	done = run(sys.executable, "-S", "-c", LARGE, SMALL)
 	truth = [int(line) / 1024 for line in done.stdout.split()]
-	told = json.loads(run.proctor("report", "--json").stdout)
+	shown = json.loads(run.proctor("report", "--json").stdout)
 	lines = [json.loads(line) for line in run.proctor("export", "--format", "jsonl").stdout.splitlines()]
 	peaks = [(p["peak_rss_mb"], p["quality"]["peak_rss_mb"]) for p in lines if p["type"] == "process"]
 	assert len(truth) == 4 and max(truth) < 100
@@ -171,7 +171,7 @@ def test_the_peak_of_a_small_program_is_its_own_however_large_its_parent_was(run
 	if KERNEL >= KEEPS_MEMORY:
 		assert {quality for _, quality in peaks} == {"exact"}
 		assert max(peak for peak, _ in peaks if peak < 100) == pytest.approx(max(truth), rel=0.1)
-	assert told["job"]["hungriest_command"].startswith("python") and told["job"]["figures"]["peak_rss_mb"] == pytest.approx(large[0], rel=0.01)
+	assert shown["job"]["hungriest_command"].startswith("python") and shown["job"]["figures"]["peak_rss_mb"] == pytest.approx(large[0], rel=0.01)
 
 
 @pytest.mark.needs_root

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Limits of a job: held, told as hit when they were, and refused before the start where they can't be held."""
+"""Limits of a job: held, reported as hit when they were, and refused before the start where they can't be held."""
 import json
 import re
 import time
@@ -12,8 +12,8 @@ from runkit import LOAD, WAYS, state_of, wait_for
 
 def hit(run):
 	"""Which limits the only job met."""
-	told = run.job()["limits_hit"]
-	return set(told.split()) if told else set()
+	names = run.job()["limits_hit"]
+	return set(names.split()) if names else set()
 
 
 # ---- time --------------------------------------------------------------------------------------
@@ -50,7 +50,7 @@ def test_the_time_limit_ends_a_stopped_process(run, tier):
 	assert 0.5 <= run.job()["duration_seconds"] < 10  # it heard SIGTERM: nobody waited for the grace
 
 
-@pytest.mark.parametrize("trap, end", [("", -15), ("trap '' TERM; ", -9)], ids=["listening", "deaf"])
+@pytest.mark.parametrize("trap, end", [("", -15), ("trap '' TERM; ", -9)], ids=["listening", "ignoring"])
 def test_time_holds_while_the_command_has_stopped_us(run, children, trap, end):
 	story = trap + "while :; do kill -STOP $$; done"
 	launcher = children.spawn(run.line("sh", "-c", story, options=["--time", "0.6s", "--grace", "0.4s"]), env=run.env)
@@ -59,11 +59,11 @@ def test_time_holds_while_the_command_has_stopped_us(run, children, trap, end):
 	assert hit(run) == {"time"} and 0.6 <= run.job()["duration_seconds"] < 10
 
 
-@pytest.mark.parametrize("deaf", [[], ["deaf"]], ids=["listening", "deaf"])
+@pytest.mark.parametrize("ignoring", [[], ["deaf"]], ids=["listening", "ignoring"])
 @pytest.mark.parametrize("tier", TIERS)
-def test_time_holds_while_leftovers_are_waited_for(run, tier, deaf):
+def test_time_holds_while_leftovers_are_waited_for(run, tier, ignoring):
 	begin = time.monotonic()
-	done = run(WAYS, "leave", 2, *deaf, options=["--wait", "--time", "2s", "--grace", "0.4s", "--summary", "--tier", tier])
+	done = run(WAYS, "leave", 2, *ignoring, options=["--wait", "--time", "2s", "--grace", "0.4s", "--summary", "--tier", tier])
 	took = time.monotonic() - begin
 	assert done.returncode == 0, done.stderr  # the command's own, which had ended well
 	assert 1.9 < took < 10, took

@@ -336,7 +336,7 @@ def test_memory_that_was_freed_before_others_began_is_not_added_to_theirs(as_nob
 	assert is_close(job["peak_used_mb"], watch.most), (job["peak_used_mb"], watch.most)
 
 
-STRANGER = """
+OUTSIDER = """
 import signal
 fd = os.memfd_create("data"); os.truncate(fd, 160 * MIB); a = touch(mmap.mmap(fd, 160 * MIB))
 os.write(1, b"mapped\\n"); signal.pause()"""
@@ -346,13 +346,13 @@ b = mmap.mmap(os.open(sys.argv[1], os.O_RDWR), 160 * MIB); b[::4096]; hold()"""
 
 @pytest.mark.needs_root
 def test_of_memory_that_a_process_outside_the_job_maps_too_a_share_counts(as_nobody):
-	who = {"user": NOBODY, "group": NOBODY, "extra_groups": [], "cwd": as_nobody.place}
-	with subprocess.Popen([sys.executable, "-c", HOLD + STRANGER], stdout=subprocess.PIPE, **who) as stranger:
-		assert stranger.stdout.readline() == b"mapped\n"
-		fds = Path("/proc/%d/fd" % stranger.pid)
+	user = {"user": NOBODY, "group": NOBODY, "extra_groups": [], "cwd": as_nobody.place}
+	with subprocess.Popen([sys.executable, "-c", HOLD + OUTSIDER], stdout=subprocess.PIPE, **user) as outsider:
+		assert outsider.stdout.readline() == b"mapped\n"
+		fds = Path("/proc/%d/fd" % outsider.pid)
 		path = next(fds / name for name in os.listdir(fds) if "memfd" in os.readlink(fds / name))
-		held = run_and_hold(as_nobody, "", [as_nobody.place / "proctor", "run", "--", sys.executable, "-c", HOLD + GUEST, path], env=as_nobody.env, **who)
-		stranger.kill()
+		held = run_and_hold(as_nobody, "", [as_nobody.place / "proctor", "run", "--", sys.executable, "-c", HOLD + GUEST, path], env=as_nobody.env, **user)
+		outsider.kill()
 	assert is_close(statistics.median(held), 83), held
 
 

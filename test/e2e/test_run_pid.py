@@ -12,7 +12,7 @@ import pytest
 from conftest import wait_for
 from runkit import BURN
 
-# Burns CPU time and holds memory before it is watched, then waits for the gate; afterwards it burns some more, and tells how much.
+# Burns CPU time and holds memory before it is watched, then waits for the gate; afterwards it burns some more, and prints how much.
 WORKER = BURN + """
 import sys
 burn(0.4)
@@ -124,10 +124,10 @@ def test_a_signal_that_kills_it_is_its_end(proctor, children, tier):
 	assert (job["status"], job["signal_num"]) == ("failed", signal.SIGKILL)
 
 
-@pytest.mark.tier("looks")
+@pytest.mark.tier("proc")
 def test_an_end_that_nothing_reports_is_not_made_up(proctor, children):
 	worker = children.spawn(["sleep", "60"])
-	watcher = watch(proctor, worker.pid, "--tier", "looks")
+	watcher = watch(proctor, worker.pid, "--tier", "proc")
 	is_watched(proctor)
 	worker.terminate()
 	worker.wait(60)

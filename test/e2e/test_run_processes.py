@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every process of a job is seen, whatever it does to get away, and what is left behind is told, awaited or ended."""
+"""Every process of a job is seen, whatever it does to get away, and what is left behind is reported, awaited or ended."""
 import json
 import os
 import signal
@@ -20,14 +20,14 @@ pytestmark = pytest.mark.needs_root
 
 
 class Escaped:
-	"""One run of all ways, as the processes tell it and as it was recorded."""
+	"""One run of all ways, as the processes report it and as it was recorded."""
 
 	def __init__(self, run, tier):
 		self.done = run(WAYS, "all", options=["--tier", tier])
-		self.told = {}
+		self.reported = {}
 		for line in self.done.stdout.splitlines():
 			way, pid, parent, end = line.split()
-			self.told[int(pid)] = (way, int(parent), int(end))
+			self.reported[int(pid)] = (way, int(parent), int(end))
 		self.job = run.job()
 		self.rows = run.processes()
 		self.events = run.sql("SELECT * FROM process_events ORDER BY timestamp, id")
@@ -35,7 +35,7 @@ class Escaped:
 
 @pytest.fixture(scope="module", params=EVENT_TIERS)
 def escaped(request, tmp_path_factory):
-	for _ in range(5):  # a disk that stalls for seconds costs some of the record, and that is told
+	for _ in range(5):  # a disk that stalls for seconds costs some of the record, and that is reported
 		found = Escaped(Run(Proctor(tmp_path_factory.mktemp(request.param) / "state")), request.param)
 		if "the disk was too slow" not in found.done.stderr:
 			break
@@ -48,31 +48,31 @@ def escaped(request, tmp_path_factory):
 
 def test_all_ways_run_as_without_us(escaped):
 	assert (escaped.done.returncode, escaped.done.stderr) == (0, "")
-	ways = Counter(way for way, _, _ in escaped.told.values())
+	ways = Counter(way for way, _, _ in escaped.reported.values())
 	assert ways["short-life"] == 20 and ways["deaf-parent"] == 5 and ways["sibling"] == 2
 	assert {"setsid", "double-fork", "daemon", "orphan", "no-signal", "vfork", "thread-exec", "chain", "killed", "abort"} <= set(ways)
 
 
 def test_each_process_is_counted_once(escaped):
-	assert Counter(row["pid"] for row in escaped.rows) == Counter(list(escaped.told))
+	assert Counter(row["pid"] for row in escaped.rows) == Counter(list(escaped.reported))
 	job = escaped.job
 	for figure in ("processes", "exited_processes"):
-		assert (job[figure], job[figure + "_quality"]) == (len(escaped.told), "exact")
-	assert job["failed_processes"] == sum(end > 0 for _, _, end in escaped.told.values())
-	assert job["signalled_processes"] == sum(end < 0 for _, _, end in escaped.told.values())
+		assert (job[figure], job[figure + "_quality"]) == (len(escaped.reported), "exact")
+	assert job["failed_processes"] == sum(end > 0 for _, _, end in escaped.reported.values())
+	assert job["signalled_processes"] == sum(end < 0 for _, _, end in escaped.reported.values())
 	assert job["leaked_processes"] == 0
 
 
 def test_each_has_the_parent_that_made_it(escaped):
 	for row in escaped.rows:
-		way, parent, _ = escaped.told[row["pid"]]
-		if way != "sibling":  # it was made by one and given to another: who made it is told where that is known
+		way, parent, _ = escaped.reported[row["pid"]]
+		if way != "sibling":  # it was made by one and given to another: its maker is reported where it is known
 			assert row["ppid"] == parent, way
 
 
 def test_each_has_its_end(escaped):
 	for row in escaped.rows:
-		way, _, end = escaped.told[row["pid"]]
+		way, _, end = escaped.reported[row["pid"]]
 		assert (row["exit_code"], row["signal"]) == ((end, None) if end >= 0 else (None, -end)), way
 		# The command's process is made a moment before it is let go, and with that its job begins.
 		assert escaped.job["started"] - 1 < row["started"] <= row["ended"] <= escaped.job["ended"] + 0.02, way
@@ -81,10 +81,10 @@ def test_each_has_its_end(escaped):
 def test_each_has_the_command_it_ran_last(escaped):
 	leaves = {11: "setsid", 12: "double-fork", 13: "daemon", 15: "sibling", 16: "vfork", 17: "thread-exec", 18: "deaf-parent", 20: "chain",
 		  21: "no-signal"}
-	# The connector gives but a number, and who lives for 1 ms may be gone before it is looked up: then it has no name.
+	# The connector gives but a number, and a process of 1 ms may be gone before it is read: then it has no name.
 	is_late = escaped.job["tier"].startswith("proc connector")
 	for row in escaped.rows:
-		way, _, end = escaped.told[row["pid"]]
+		way, _, end = escaped.reported[row["pid"]]
 		if end in leaves:
 			assert leaves[end] == way
 		if end in leaves or end == 19:
@@ -93,8 +93,8 @@ def test_each_has_the_command_it_ran_last(escaped):
 
 def test_each_begins_and_ends_once_among_the_events(escaped):
 	for kind in ("spawn", "exit"):
-		assert Counter(e["pid"] for e in escaped.events if e["event_type"] == kind) == Counter(list(escaped.told))
-	for pid, (way, _, end) in escaped.told.items():
+		assert Counter(e["pid"] for e in escaped.events if e["event_type"] == kind) == Counter(list(escaped.reported))
+	for pid, (way, _, end) in escaped.reported.items():
 		last = [e for e in escaped.events if e["pid"] == pid and e["event_type"] == "exit"][0]
 		assert (last["exit_code"], last["signal_num"]) == ((end, None) if end >= 0 else (None, -end)), way
 
@@ -104,7 +104,7 @@ def test_totals_of_each_are_reported_where_the_kernel_reports_them(escaped):
 		final = [row for row in escaped.rows if (row["final"] or 0) & FINAL_CPU]
 		assert len(final) > 0.9 * len(escaped.rows)  # the kernel is free to report the last ones too late: those have samples
 		for row in final:
-			way = escaped.told[row["pid"]][0]
+			way = escaped.reported[row["pid"]][0]
 			assert row["cpu_time_us"] and (row["peak_rss_kib"] or way == "killed"), (way, row)  # that one had touched nothing
 	assert escaped.job["cpu_seconds_quality"] == "exact"
 	assert escaped.job["cpu_seconds"] > 0
@@ -115,9 +115,9 @@ def test_a_thread_is_no_process(run):
 	assert run.job()["processes"] == 1
 
 
-@pytest.mark.tier("looks")
+@pytest.mark.tier("proc")
 def test_by_ticks_alone_it_is_at_least_and_the_command_has_its_end(run, children, gate):
-	launcher = children.spawn(run.line("sh", "-c", "%s all >/dev/null; cat %s; exit 3" % (WAYS, gate), options=["--tier", "looks", "--interval", "0.05"]),
+	launcher = children.spawn(run.line("sh", "-c", "%s all >/dev/null; cat %s; exit 3" % (WAYS, gate), options=["--tier", "proc", "--interval", "0.05"]),
 				  env=run.env)
 	wait_for(lambda: run.is_recorded() and run.processes("command = 'cat %s'" % gate))
 	gate.open()
@@ -209,7 +209,7 @@ def left():
 
 
 def leave_pids(text, left):
-	"""Takes up those that told of themselves; the pid of who left them."""
+	"""Takes up those that reported themselves; the pid of the process that left them."""
 	lines = [line.split() for line in text.splitlines()]
 	left += [int(line[1]) for line in lines]
 	return int(lines[0][2])
@@ -231,9 +231,9 @@ def test_leftover_processes_are_reported_and_left_alone(run, left, tier):
 	assert (job["status"], job["leaked_processes"]) == ("completed", 3)
 	assert "3 left behind" in done.stderr
 	assert {row["pid"] for row in run.processes("ended IS NULL")} == set(left)
-	told = [p for p in json.loads(run.proctor("report", "--json").stdout)["costly_processes"] if p["pid"] in left]
-	assert len(told) == 3
-	for process in told:  # no end will tell it
+	shown = [p for p in json.loads(run.proctor("report", "--json").stdout)["costly_processes"] if p["pid"] in left]
+	assert len(shown) == 3
+	for process in shown:  # no end will report it
 		assert process["peak_rss_mb"] > 0 and process["cpu_seconds"] != 0  # less than a tick is missing
 		assert process["quality"]["cpu_seconds"] == ("missing" if process["cpu_seconds"] is None else "sampled")
 		assert {process["quality"][key] for key in ("peak_rss_mb", "read_bytes", "written_bytes")} == {"sampled"}
@@ -284,18 +284,18 @@ def test_a_signal_ends_the_wait_for_leftovers(run, children, left):
 
 
 @pytest.mark.parametrize("tier", TIERS)
-@pytest.mark.parametrize("deaf", [False, True], ids=["willing", "deaf"])
-def test_leftovers_are_ended_when_that_is_wanted(run, left, tier, deaf):
-	options = ["--kill-leftovers", "--tier", tier, "--grace", "0.3s" if deaf else "60s"]
+@pytest.mark.parametrize("ignoring", [False, True], ids=["willing", "ignoring"])
+def test_leftovers_are_ended_when_that_is_wanted(run, left, tier, ignoring):
+	options = ["--kill-leftovers", "--tier", tier, "--grace", "0.3s" if ignoring else "60s"]
 	began = time.monotonic()
-	done = run(WAYS, "leave", 3, *(["deaf"] if deaf else []), options=options)
+	done = run(WAYS, "leave", 3, *(["deaf"] if ignoring else []), options=options)
 	assert time.monotonic() - began < 50
 	leave_pids(done.stdout, left)
 	assert done.returncode == 0 and len(left) == 3
 	assert gone(left)
 	job = run.job()
 	assert (job["outlived_processes"], job["leaked_processes"]) == (3, 0)
-	signo = signal.SIGKILL if deaf else signal.SIGTERM
+	signo = signal.SIGKILL if ignoring else signal.SIGTERM
 	assert {row["pid"]: row["signal"] for row in run.processes() if row["pid"] in left} == dict.fromkeys(left, signo)
 
 

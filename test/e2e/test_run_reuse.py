@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pids that are used again: two processes of one job that had the same one after the other, and strangers who get that of one. Each story has a
+"""Pids that are used again: two processes of one job that had the same one after the other, and outsiders that get that of one. Each story has a
 pid namespace of its own; test_run_reuse_connector.py is without."""
 import json
 import sys
@@ -9,9 +9,9 @@ import pytest
 pytestmark = pytest.mark.needs_root
 
 FINAL_CPU = 1  # a bit of process.final
-LIFE = ("start_ticks", "started_at", "ended_at", "exit_code", "cpu_seconds", "name")  # what is looked at of a process
+LIFE = ("start_ticks", "started_at", "ended_at", "exit_code", "cpu_seconds", "name")  # what is compared of a process
 NAMESPACE = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
-# Where no namespace is possible, because the connector is mute in one, other processes of the machine take pids too.
+# Where no namespace is possible, because the connector is silent in one, other processes of the machine take pids too.
 KIT = r"""
 import os, sys, time
 
@@ -21,7 +21,7 @@ def burn(ms):
 
 # A child with this pid (0: any), an orphan at once, so that whoever adopts it learns its end. None: somebody else got the pid.
 def spawn(pid, work):
-	told, tell = os.pipe()
+	reader, writer = os.pipe()
 	middle = os.fork()
 	if middle == 0:
 		if pid:
@@ -29,15 +29,15 @@ def spawn(pid, work):
 				last.write(str(pid - 1))
 		child = os.fork()
 		if child == 0:
-			os.close(told)
+			os.close(reader)
 			if pid and os.getpid() != pid:
 				os._exit(99)
-			os.write(tell, b"%d\n" % os.getpid())
+			os.write(writer, b"%d\n" % os.getpid())
 			work()
 		os._exit(0)
-	os.close(tell)
+	os.close(writer)
 	os.waitpid(middle, 0)
-	with os.fdopen(told) as answer:
+	with os.fdopen(reader) as answer:
 		text = answer.read()  # up to its end
 	return int(text) if text else None
 
@@ -89,8 +89,8 @@ while not all(is_recorded(pid, end, int(sys.argv[4])) for end in (11, 12, 13)):
 	time.sleep(0.02)
 print(pid)
 """
-# The job hands its pid over to a stranger: what starts it waits for the job's word at a fifo.
-STRANGER_AFTER = KIT + r"""
+# The job hands its pid over to an outsider: what starts it waits for the job's word at a fifo.
+OUTSIDER_AFTER = KIT + r"""
 pid = spawn(0, life(30, 0.15, 11))
 with open(sys.argv[1], "w") as word:
 	word.write(str(pid))
@@ -121,7 +121,7 @@ def namespace(tier):
 	return [] if tier == "connector" else NAMESPACE
 
 
-def tell(run, *line):
+def run_story(run, *line):
 	done = run.bare(*line)
 	if "no pid" in done.stderr:
 		raise Disturbed(done.stderr)
@@ -142,8 +142,8 @@ def lives(run, pid):
 
 def twice(run, tier, ms, rest, apart):
 	line = run.line(sys.executable, "-c", TWICE, ms, rest, apart, FINAL_CPU if tier == "bpf" else 0, options=["--tier", tier])
-	pid = tell(run, *namespace(tier), *line)
-	if tier != "looks":
+	pid = run_story(run, *namespace(tier), *line)
+	if tier != "proc":
 		assert run.job()["tier"].startswith({"bpf": "BPF", "connector": "proc connector"}[tier])
 	return lives(run, pid)
 
@@ -153,7 +153,7 @@ def three_lives(run, tier):
 	assert [row["exit_code"] for row in rows] == [11, 12, 13], rows
 	assert len({row["start_ticks"] for row in rows}) == 3
 	for row, ms in zip(rows, (40, 80, 120)):
-		slack = 5 if tier == "bpf" else 30  # by ticks, and of the last look
+		slack = 5 if tier == "bpf" else 30  # in clock ticks, and as of the last sample
 		assert ms - slack < row["cpu_seconds"] * 1000 < ms + slack, rows
 	for before, after in zip(rows, rows[1:]):
 		assert before["started_at"] < before["ended_at"] <= after["started_at"]
@@ -167,16 +167,16 @@ def short_lives(run, tier):
 		assert all(0.0005 < row["cpu_seconds"] < 0.02 for row in rows), rows
 
 
-def stranger(run, tier):
+def outsider(run, tier):
 	fifo = run.proctor.state_dir.with_name("fifo-" + run.proctor.state_dir.name)
-	line = run.line(sys.executable, "-c", STRANGER_AFTER, fifo, options=["--tier", tier])
-	row, = lives(run, tell(run, *namespace(tier), sys.executable, "-c", AROUND, fifo, *line))
+	line = run.line(sys.executable, "-c", OUTSIDER_AFTER, fifo, options=["--tier", tier])
+	row, = lives(run, run_story(run, *namespace(tier), sys.executable, "-c", AROUND, fifo, *line))
 	assert row["exit_code"] == 11
 	assert row["cpu_seconds"] < 0.1, row
-	assert run.job()["cpu_seconds"] < 0.3  # the stranger took as much, and nobody else did
+	assert run.job()["cpu_seconds"] < 0.3  # the outsider took as much, and nobody else did
 
 
-@pytest.mark.parametrize("tier", ["bpf", "looks"])
+@pytest.mark.parametrize("tier", ["bpf", "proc"])
 def test_three_lives_of_one_pid_are_three_processes(run, tier):
 	three_lives(run, tier)
 
@@ -186,6 +186,6 @@ def test_processes_too_short_for_a_tick_are_distinguished_too(run, tier):
 	short_lives(run, tier)
 
 
-@pytest.mark.parametrize("tier", ["bpf", "looks"])
+@pytest.mark.parametrize("tier", ["bpf", "proc"])
 def test_an_unrelated_process_that_gets_a_pid_of_the_job_is_not_of_the_job(run, tier):
-	stranger(run, tier)
+	outsider(run, tier)

@@ -22,12 +22,12 @@ def with_caps(*names):
 	return [*NOBODY, "--inh-caps=" + caps, "--ambient-caps=" + caps]
 
 
-def hidden(who):
+def hidden(user):
 	"""The same where /proc shows nobody the processes of others."""
-	return ["unshare", "-m", "sh", "-c", 'mount -t proc -o hidepid=2 proc /proc && exec "$@"', "sh", *who]
+	return ["unshare", "-m", "sh", "-c", 'mount -t proc -o hidepid=2 proc /proc && exec "$@"', "sh", *user]
 
 
-# name: who, the tier that it gets, how sure the CPU time is at least and at best
+# name: prefix that makes the user, the tier that it gets, how sure the CPU time is at least and at best
 RIGHTS = {
 	"root": ([], "BPF tracepoints, cgroup", "exact", "exact"),
 	"nobody": (NOBODY, "proc connector", "at_least", "at_least"),
@@ -42,12 +42,12 @@ RIGHTS = {
 
 @pytest.fixture
 def go(as_nobody):
-	"""go(who, ARG…): the program as somebody, in a place of nobody's."""
+	"""go(user, ARG…): the program as that user, in a place of nobody's."""
 	load = shutil.copy2(LOAD, as_nobody.place / "load")
 
-	def start(who, *args):
+	def start(user, *args):
 		state = ["--state-dir", str(as_nobody.state_dir)]
-		return subprocess.run([*who, str(as_nobody.place / "proctor"), args[0], *state, *map(str, args[1:])], env={**as_nobody.env, **SANITIZERS},
+		return subprocess.run([*user, str(as_nobody.place / "proctor"), args[0], *state, *map(str, args[1:])], env={**as_nobody.env, **SANITIZERS},
 				      cwd=as_nobody.place, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=TIMEOUT_S, check=False)
 
 	start.load = load
@@ -60,15 +60,15 @@ def children_cpu():
 	return used.ru_utime + used.ru_stime
 
 
-def watched(go, who, *options):
-	"""What a job of a known size took at least, by its own account, and at most, by the kernel's, and what we tell of it."""
+def watched(go, user, *options):
+	"""What a job of a known size took at least, by its own account, and at most, by the kernel's, and what we report of it."""
 	before = children_cpu()
-	done = go(who, "run", "--summary", *options, "--", "sh", "-c", '"$1" cpu %d %d; exit %d' % (CHILDREN, MS, STATUS), "sh", go.load)
+	done = go(user, "run", "--summary", *options, "--", "sh", "-c", '"$1" cpu %d %d; exit %d' % (CHILDREN, MS, STATUS), "sh", go.load)
 	most = children_cpu() - before
 	assert done.returncode == STATUS, done.stderr
-	told = go(who, "ls", "--json")
-	assert told.returncode == 0, told.stderr
-	job, = json.loads(told.stdout)["jobs"]
+	answer = go(user, "ls", "--json")
+	assert answer.returncode == 0, answer.stderr
+	job, = json.loads(answer.stdout)["jobs"]
 	return (int(done.stdout) / 1e6, most - job["figures"]["recorder_cpu_seconds"]), job, done.stderr
 
 
@@ -82,27 +82,27 @@ def check(truth, job, worst, best):
 
 @pytest.mark.parametrize("name", RIGHTS)
 def test_every_process_is_counted_and_no_figure_claims_more_than_is_known(go, name):
-	who, tier, worst, best = RIGHTS[name]
-	truth, job, told = watched(go, who)
+	user, tier, worst, best = RIGHTS[name]
+	truth, job, summary = watched(go, user)
 	assert job["tier"].startswith(tier), job["tier"]
 	assert (job["figures"]["processes"], job["quality"]["processes"]) == (CHILDREN + 2, "exact")
 	check(truth, job, worst, best)
 	assert job["quality"]["read_bytes"] == job["quality"]["written_bytes"] == "at_least"
 	word = {"exact": "exact", "at_least": "at least"}[job["quality"]["cpu_seconds"]]
-	assert [line.split("  ")[-1].strip() for line in told.splitlines() if line.startswith("  cpu ")] == [word], told
+	assert [line.split("  ")[-1].strip() for line in summary.splitlines() if line.startswith("  cpu ")] == [word], summary
 
 
 @pytest.mark.parametrize("name", RIGHTS)
 def test_doctor_names_the_tier_that_run_uses(go, name):
-	who, tier, _, _ = RIGHTS[name]
-	roles = json.loads(go(who, "doctor", "--json").stdout)["roles"]
+	user, tier, _, _ = RIGHTS[name]
+	roles = json.loads(go(user, "doctor", "--json").stdout)["roles"]
 	lifecycle, = [role for role in roles if role["role"] == "lifecycle"]
 	assert tier.startswith(lifecycle["source"]), lifecycle
 
 
-@pytest.mark.parametrize("who", [NOBODY, hidden(NOBODY)], ids=["nobody", "hidepid"])
-def test_samples_alone_count_no_more_than_there_is(go, who):
-	truth, job, _ = watched(go, who, "--tier", "looks")
+@pytest.mark.parametrize("user", [NOBODY, hidden(NOBODY)], ids=["nobody", "hidepid"])
+def test_samples_alone_count_no_more_than_there_is(go, user):
+	truth, job, _ = watched(go, user, "--tier", "proc")
 	assert job["tier"] == "samples of /proc"
 	assert 1 <= job["figures"]["processes"] <= CHILDREN + 2 and job["quality"]["processes"] == "at_least"
 	check(truth, job, "at_least", "at_least")

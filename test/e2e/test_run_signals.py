@@ -28,14 +28,14 @@ def start(run, children):
 
 
 @pytest.fixture
-def teller(start):
-	"""A launcher whose command tells each signal it gets; both are ready."""
+def reporter(start):
+	"""A launcher whose command reports each signal it gets; both are ready."""
 	launcher = start(SIGNALS, int(LAST))
 	assert launcher.stdout.readline() == "ready\n"
 	return launcher
 
 
-def told(launcher):
+def reported(launcher):
 	"""All signals that the command got until now, as (number, value): the last one passes through us behind the others."""
 	launcher.send_signal(LAST)
 	lines = launcher.stdout.read().splitlines()
@@ -50,11 +50,11 @@ PASSED = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.S
 	  signal.SIGWINCH, signal.SIGCONT, signal.SIGTSTP, signal.SIGURG, signal.SIGRTMIN, signal.SIGRTMIN + 5]
 
 
-def test_a_signal_to_us_alone_reaches_the_command_once(teller):
+def test_a_signal_to_us_alone_reaches_the_command_once(reporter):
 	for signo in PASSED:
-		teller.send_signal(signo)
-		assert teller.stdout.readline().split()[0] == str(int(signo))
-	assert told(teller) == []
+		reporter.send_signal(signo)
+		assert reporter.stdout.readline().split()[0] == str(int(signo))
+	assert reported(reporter) == []
 
 
 @pytest.mark.parametrize("tier", TIERS)
@@ -71,50 +71,50 @@ def test_a_signal_that_was_passed_on_is_reported_with_its_original_sender(run, s
 	assert "to sleep, forwarded by proctor; sent to it by %s" % here in run.proctor("report").stdout
 
 
-def test_a_signal_to_the_group_reaches_the_command_once(teller):
+def test_a_signal_to_the_group_reaches_the_command_once(reporter):
 	for signo in PASSED:
-		os.killpg(teller.pid, signo)
-		assert teller.stdout.readline().split()[0] == str(int(signo))
-	assert told(teller) == []
+		os.killpg(reporter.pid, signo)
+		assert reporter.stdout.readline().split()[0] == str(int(signo))
+	assert reported(reporter) == []
 
 
-def test_signals_to_both_in_turn_are_distinguished(teller):
+def test_signals_to_both_in_turn_are_distinguished(reporter):
 	for turn in range(6):
 		if turn % 2:
-			os.killpg(teller.pid, signal.SIGUSR1)
+			os.killpg(reporter.pid, signal.SIGUSR1)
 		else:
-			teller.send_signal(signal.SIGUSR1)
-		teller.send_signal(signal.SIGRTMIN)  # behind the other: two of the same that wait would become one
-		got = [teller.stdout.readline().split()[0] for _ in range(2)]
+			reporter.send_signal(signal.SIGUSR1)
+		reporter.send_signal(signal.SIGRTMIN)  # behind the other: two of the same that wait would become one
+		got = [reporter.stdout.readline().split()[0] for _ in range(2)]
 		assert got == [str(int(signal.SIGUSR1)), str(int(signal.SIGRTMIN))]
-	assert told(teller) == []
+	assert reported(reporter) == []
 
 
-def test_a_burst_to_the_group_is_not_multiplied(teller):
+def test_a_burst_to_the_group_is_not_multiplied(reporter):
 	burst = 40
 	for _ in range(burst):
-		os.killpg(teller.pid, signal.SIGUSR1)
-	assert 1 <= len(told(teller)) <= burst  # the kernel merges those that wait
+		os.killpg(reporter.pid, signal.SIGUSR1)
+	assert 1 <= len(reported(reporter)) <= burst  # the kernel merges those that wait
 
 
-def test_a_queued_value_comes_along(teller):
+def test_a_queued_value_comes_along(reporter):
 	for value in (7, 8, 2**31 - 1):
-		assert LIBC.sigqueue(teller.pid, int(signal.SIGRTMIN + 1), ctypes.c_void_p(value)) == 0
-	assert told(teller) == [(signal.SIGRTMIN + 1, value) for value in (7, 8, 2**31 - 1)]
+		assert LIBC.sigqueue(reporter.pid, int(signal.SIGRTMIN + 1), ctypes.c_void_p(value)) == 0
+	assert reported(reporter) == [(signal.SIGRTMIN + 1, value) for value in (7, 8, 2**31 - 1)]
 
 
-def test_a_command_in_a_group_of_its_own_still_hears(start):
+def test_a_command_in_a_group_of_its_own_still_receives_signals(start):
 	launcher = start("setsid", SIGNALS, int(LAST))
 	assert launcher.stdout.readline() == "ready\n"
 	os.killpg(launcher.pid, signal.SIGTERM)
 	assert launcher.stdout.readline().split()[0] == str(int(signal.SIGTERM))
-	assert told(launcher) == []
+	assert reported(launcher) == []
 
 
 def test_a_command_that_signals_its_group_or_parent_is_not_answered(start):
-	script = "trap 'echo told' TERM; kill -TERM 0; kill -TERM $PPID; kill -TERM $PPID; echo end"
+	script = "trap 'echo caught' TERM; kill -TERM 0; kill -TERM $PPID; kill -TERM $PPID; echo end"
 	launcher = start("sh", "-c", script)
-	assert launcher.stdout.read() == "told\nend\n"
+	assert launcher.stdout.read() == "caught\nend\n"
 	assert launcher.wait() == 0
 
 
@@ -158,14 +158,14 @@ def running(*pids):
 	return all(state_of(pid) in ("R", "S", "D") for pid in pids)
 
 
-@pytest.mark.parametrize("whom,wakes", [("command", "command"), ("command", "us"), ("command", "group"), ("group", "us"), ("group", "group")])
-def test_a_command_that_stops_stops_us_and_goes_on_with_us(start, whom, wakes):
+@pytest.mark.parametrize("target_name,wakes", [("command", "command"), ("command", "us"), ("command", "group"), ("group", "us"), ("group", "group")])
+def test_a_command_that_stops_stops_us_and_goes_on_with_us(start, target_name, wakes):
 	launcher = start("sleep", "60")
 	command = command_of(launcher)
 	wait_for(lambda: running(launcher.pid, command))
 	target = {"command": lambda s: os.kill(command, s), "us": launcher.send_signal, "group": lambda s: os.killpg(launcher.pid, s)}
 	for _ in range(5):
-		target[whom](signal.SIGSTOP)
+		target[target_name](signal.SIGSTOP)
 		wait_for(lambda: stopped(launcher.pid, command))
 		_, status = os.waitpid(launcher.pid, os.WUNTRACED)
 		assert os.WIFSTOPPED(status) and os.WSTOPSIG(status) == signal.SIGSTOP

@@ -93,7 +93,7 @@ def test_a_background_job_that_reads_stops_until_it_is_in_front(shell):
 	launcher, command = launcher_of(shell)
 	wait_for(lambda: (state_of(launcher), state_of(command)) == ("T", "T"))
 	shell.expect(r"READY\$ ")
-	wait_for(lambda: "Stopped" in shell.ask("jobs"))  # the shell continues only whom it knows to be stopped
+	wait_for(lambda: "Stopped" in shell.ask("jobs"))  # the shell continues only processes that it knows to be stopped
 	shell.type("fg\n")
 	shell.expect("cat\r\n")
 	shell.type("line\n\x04")
@@ -115,7 +115,7 @@ def test_a_full_screen_has_the_size_and_the_keys(shell):
 	shell.type("p %s -c '%s'\n" % (sys.executable, SCREEN))
 	shell.expect("%dx%d" % (ROWS, COLUMNS))
 	_, command = launcher_of(shell)
-	wait_for(lambda: state_of(command) == "S")  # ncurses looks for a new size before it waits for a key, not in between
+	wait_for(lambda: state_of(command) == "S")  # ncurses checks for a new size before it waits for a key, not in between
 	shell.resize(ROWS + 1, COLUMNS + 1)
 	shell.expect("now")
 	shell.expect("%dx%d" % (ROWS + 1, COLUMNS + 1))
@@ -149,10 +149,10 @@ def test_an_interactive_shell_runs_as_a_command(shell):
 
 
 def test_the_end_is_summed_up_on_a_terminal(run, tmp_path):
-	with Terminal(run.line("sh", "-c", "echo out; exit 3", options=["--name", "told"]), run.env, cwd=tmp_path) as tty:
+	with Terminal(run.line("sh", "-c", "echo out; exit 3", options=["--name", "shown"]), run.env, cwd=tmp_path) as tty:
 		tty.expect("out\r\n")
-		tty.expect("proctor  told   FAILED .*exit 3")
-		tty.expect("proctor why told-")
+		tty.expect("proctor  shown   FAILED .*exit 3")
+		tty.expect("proctor why shown-")
 		assert tty.wait() == 3
 
 
@@ -174,11 +174,11 @@ def hung_up(run, line, out):
 
 
 def test_the_end_begins_a_line_also_behind_the_key_that_brought_it(run, tmp_path):
-	with Terminal(run.line("sleep", "60", options=["--name", "told"]), run.env, cwd=tmp_path) as tty:
+	with Terminal(run.line("sleep", "60", options=["--name", "shown"]), run.env, cwd=tmp_path) as tty:
 		wait_for(lambda: children_of(tty.pid))
 		time.sleep(0.2)
 		tty.type("\x03")
-		tty.expect(r"^\^C\r\nproctor  told   FAILED .*SIGINT")
+		tty.expect(r"^\^C\r\nproctor  shown   FAILED .*SIGINT")
 		assert tty.wait() == -signal.SIGINT
 
 

@@ -63,11 +63,11 @@ def test_no_secret_is_stored_or_shown(proctor, children, tier, state_dir):
 
 
 def test_what_is_reported_of_a_job_holds_no_secret(proctor, state_dir, tmp_path):
-	said = ["$P mark 'deploy token=%s' password=%s note='with api_key=%s' epoch=3 tokens=17 pin_code=4 passcode=987654321" % ((CANARY,) * 3),
+	script = ["$P mark 'deploy token=%s' password=%s note='with api_key=%s' epoch=3 tokens=17 pin_code=4 passcode=987654321" % ((CANARY,) * 3),
 		"$P phase 'load https://bob:%s@host/x' -- true" % CANARY,
 		"$P sheet 1/1 --label 'upload --token %s' -- true" % CANARY]
 	done = proctor("run", "--out", tmp_path / "out", "--tag", "token=%s x" % CANARY, "--tag", "team=a", "--tag",
-		       "note=password=" + CANARY, "--", "env", "P=" + proctor.binary, "sh", "-c", "; ".join(said))
+		       "note=password=" + CANARY, "--", "env", "P=" + proctor.binary, "sh", "-c", "; ".join(script))
 	assert done.returncode == 0, done.stderr
 	shown = [proctor(*args, text=False) for args in (
 		["report"], ["report", "--json"], ["ls", "--json"], ["events"], ["export", "--format", "jsonl"],

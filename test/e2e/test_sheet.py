@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""sheet, mark and phase: called from within a job, they tell it and leave the command as it is; outside of one the command
+"""sheet, mark and phase: called from within a job, they report to it and leave the command as it is; outside of one the command
 runs all the same."""
 import os
 import signal
@@ -35,17 +35,17 @@ def test_a_sheet_without_a_number_is_the_next_one(proctor, job):
 		assert done.stdout == num + "\n"
 
 
-@pytest.mark.parametrize("script, status, told", [
+@pytest.mark.parametrize("script, status, reported", [
 	("exit 7", 7, "end 1 failed code 7 signal 0"),
 	("kill -9 $$", -9, "end 1 failed code -1 signal 9"),
 	("kill -SEGV $$", -11, "end 1 failed code -1 signal 11"),
 	("kill -PIPE $$", -13, "end 1 failed code -1 signal 13"),
 ])
-def test_the_end_of_the_command_is_the_end_of_the_sheet(proctor, job, script, status, told):
+def test_the_end_of_the_command_is_the_end_of_the_sheet(proctor, job, script, status, reported):
 	done = proctor("sheet", "sh", "-c", script, env=job.env())
 	assert (done.returncode, done.stderr) == (status, "")
 	job.heard()
-	assert job.heard() == told
+	assert job.heard() == reported
 
 
 @pytest.mark.parametrize("verb", [["sheet"], ["phase", "x"]])
@@ -96,7 +96,7 @@ def test_wrong_usage_is_status_2_and_nothing_runs(proctor, job, args):
 def test_a_command_with_options_needs_no_dashes(proctor, job):
 	assert proctor("sheet", "ls", "-d", "/", env=job.env()).stdout == "/\n"
 	assert proctor("sheet", "3", "ls", "-d", "/", env=job.env()).stdout == "/\n"
-	assert proctor("phase", "look", "ls", "-d", "/", env=job.env()).stdout == "/\n"
+	assert proctor("phase", "list", "ls", "-d", "/", env=job.env()).stdout == "/\n"
 
 
 def test_a_mark_keeps_the_types_of_its_values(proctor, job):
@@ -120,17 +120,17 @@ def test_a_phase_shows_how_long_its_command_took(proctor, job):
 
 
 def test_a_door_that_does_not_answer_holds_up_nothing(proctor, state_dir):
-	folder = state_dir / "jobs/deaf"
+	folder = state_dir / "jobs/unresponsive"
 	folder.mkdir(parents=True)
-	with socket.socket(socket.AF_UNIX) as deaf:
-		deaf.bind(str(folder / "sock"))
-		deaf.listen(5)
+	with socket.socket(socket.AF_UNIX) as server:
+		server.bind(str(folder / "sock"))
+		server.listen(5)
 		began = time.monotonic()
-		done = proctor("sheet", "--", "sh", "-c", "date +%s.%N", env={"PROCTOR_JOB_ID": "deaf"})
+		done = proctor("sheet", "--", "sh", "-c", "date +%s.%N", env={"PROCTOR_JOB_ID": "unresponsive"})
 		took = time.monotonic() - began
 		assert done.returncode == 0 and took < 20
 		assert done.stderr.count("\n") == 1 and "does not answer" in done.stderr
-		assert proctor("mark", "x", env={"PROCTOR_JOB_ID": "deaf"}).returncode == 4
+		assert proctor("mark", "x", env={"PROCTOR_JOB_ID": "unresponsive"}).returncode == 4
 
 
 def test_a_job_whose_recorder_died_is_reported_as_such(proctor, state_dir):
@@ -143,7 +143,7 @@ def test_a_job_whose_recorder_died_is_reported_as_such(proctor, state_dir):
 
 
 class Running:
-	"""A verb whose command says "up" when it stands, in a session of its own."""
+	"""A verb whose command prints "up" when it stands, in a session of its own."""
 
 	def __init__(self, children, proctor, job, script):
 		self.process = children.spawn([proctor.binary, "sheet", "--", "/usr/bin/python3", "-u", "-c", script], stdout=subprocess.PIPE,

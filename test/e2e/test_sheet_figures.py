@@ -14,7 +14,7 @@ from runkit import BURN
 
 CLIENT = ROOT / "clients/python/proctor.py"
 
-# Burns CPU time and holds memory in each of three sheets, and between them, and prints what getrusage said of each.
+# Burns CPU time and holds memory in each of three sheets, and between them, and prints what getrusage returned for each.
 THREE = BURN + """
 import json, os, sys
 sys.path.insert(0, sys.argv[1])
@@ -166,7 +166,7 @@ def test_children_belong_to_the_sheet_in_which_they_were_born(job):
 
 # ---- `proctor sheet` ---------------------------------------------------------------------------
 
-# As GNU time does it: runs the command, and prints what getrusage says of it, as seconds of CPU and MiB of the largest process.
+# As GNU time does it: runs the command, and prints what getrusage returns for it, as seconds of CPU and MiB of the largest process.
 TIME = """
 import json, resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True)
@@ -213,7 +213,7 @@ def test_the_peak_of_a_tiny_command_is_not_that_of_proctor(job):
 	assert sheet["quality"]["peak_rss_mb"] in (("exact", "sampled") if job.user == "root" else ("at_most", "sampled")), sheet
 
 
-# Short children in two sheets; in the third those end that were born before it. Prints what RUSAGE_CHILDREN said of each.
+# Short children in two sheets; in the third those end that were born before it. Prints RUSAGE_CHILDREN of each.
 SHORT_CHILDREN = """
 import json, resource, subprocess, sys
 sys.path.insert(0, sys.argv[1])
@@ -261,7 +261,7 @@ def test_a_sheet_that_is_left_open_fails_only_with_its_program(job, code, status
 @pytest.mark.needs_root
 @pytest.mark.tier()  # it asks for the lowest
 def test_processes_of_a_sheet_that_were_sampled_are_a_lower_bound(as_nobody):
-	done = as_nobody("run", "--tier", "looks", "--job-id", "s", "--", "sh", "-c", '"$PROCTOR" sheet 1 -- /bin/true')
+	done = as_nobody("run", "--tier", "looks", "--job-id", "s", "--", "sh", "-c", '"$PROCTOR" sheet 1 -- /bin/true')  # its name until 0.1
 	assert done.returncode == 0, done.stderr
 	report = as_nobody("report", "s").stdout
 	assert re.search(r" (≥|>=)\d+ +ok$", report, re.MULTILINE), report

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`proctor snapshot` against what /proc, psutil and the children themselves say."""
+"""`proctor snapshot` against what /proc, psutil and the children themselves report."""
 import json
 import os
 import re
@@ -171,7 +171,7 @@ def test_nobody_sees_holes_where_access_is_denied(as_nobody, children):
 	child = children.idle(1)[0]
 	process = find(take(as_nobody), child.pid)
 	assert process["rss_mb"] > 0 and process["threads"] == 1
-	# Newer kernels tell everybody the number of open files, as the size of the directory.
+	# Newer kernels show everybody the number of open files, as the size of the directory.
 	assert process["open_fds"] in (None, psutil.Process(child.pid).num_fds())
 	assert "read_bytes" not in process
 	done = as_nobody("snapshot", "--all", env={"COLUMNS": "200"})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the state lives, and what is said when it cannot."""
+"""Where the state lives, and what is reported when it cannot."""
 import json
 import os
 import socket

@@ -16,7 +16,7 @@ from runkit import PROG_DIR, Plain, Run, children_of, command_of, state_of
 
 CLOCK_NANOSLEEP = 230  # on x86-64
 CALLS = str(PROG_DIR / "calls")
-# In a pipeline of a shell: who ends first, and whether a signal comes while one waits.
+# In a pipeline of a shell: which process ends first, and whether a signal comes while one waits.
 DEPENDS_ON_TIME = ("wait4", "rt_sigreturn", "read")
 
 
@@ -97,11 +97,11 @@ def test_each_child_has_calls_of_its_own(count, run):
                                      ["sh", "-c", "ls / | sort | head -3 >/dev/null; cat /nonexistent || true"]], ids=["dd", "ls", "sh"])
 def test_strace_counts_the_same(count, run, command):
 	calls = {name: (c[0], sum(c[2].values()) if len(c) > 2 else 0) for name, c in count(*command).items()}
-	told = strace(run, *command)
+	expected = strace(run, *command)
 	assert calls.pop("exit_group")[0] >= 1  # it never returns, and strace leaves it out
 	for name in DEPENDS_ON_TIME if command[0] == "sh" else ():
-		calls.pop(name, None), told.pop(name, None)
-	assert calls == told
+		calls.pop(name, None), expected.pop(name, None)
+	assert calls == expected
 
 
 @pytest.mark.needs_root
@@ -133,10 +133,10 @@ def test_programs_and_humans_read_where_the_time_went(count, run, proctor):
 
 # ---- of processes that run already ------------------------------------------------------------------
 
-@pytest.mark.parametrize("who", [pytest.param("root", marks=pytest.mark.needs_root), "nobody"])
-def test_a_report_has_the_calls_of_sheets_and_processes_with_their_errors(proctor, as_nobody, who):
+@pytest.mark.parametrize("user", [pytest.param("root", marks=pytest.mark.needs_root), "nobody"])
+def test_a_report_has_the_calls_of_sheets_and_processes_with_their_errors(proctor, as_nobody, user):
 	"""By name, for people and for programs; of a job that was not counted, none."""
-	host = proctor if who == "root" else as_nobody
+	host = proctor if user == "root" else as_nobody
 	command = ["sh", "-c", "$PROCTOR sheet 1 -- %s fail 70; $PROCTOR sheet 2 -- %s ask 500" % (CALLS, CALLS)]
 	assert host("run", "-q", "--syscalls", "--", *command).returncode == 0
 	report = json.loads(host("report", "last", "--json").stdout)
@@ -220,10 +220,10 @@ def test_what_makes_no_calls_is_named_with_an_exit_status_of_its_own(children, p
 def test_a_process_that_sits_in_one_call_is_shown_with_it(children, proctor):
 	sleeper = children.spawn(["sleep", "60"])
 	wait_for(lambda: Path("/proc/%d/syscall" % sleeper.pid).read_text(encoding="ascii").startswith("%d " % CLOCK_NANOSLEEP))
-	told = json.loads(proctor("syscalls", sleeper.pid, "--for", "0.4s", "--json").stdout)
-	assert told["syscalls"] == {"clock_nanosleep": {"count": 0, "errors": 0, "errors_by_name": {}, "time_pct": 100.0}}
-	assert (told["quality"], told["time_quality"]) == ("exact", "at_least")
-	waits, = told["blocked"]
+	answer = json.loads(proctor("syscalls", sleeper.pid, "--for", "0.4s", "--json").stdout)
+	assert answer["syscalls"] == {"clock_nanosleep": {"count": 0, "errors": 0, "errors_by_name": {}, "time_pct": 100.0}}
+	assert (answer["quality"], answer["time_quality"]) == ("exact", "at_least")
+	waits, = answer["blocked"]
 	assert (waits["pid"], waits["call"]) == (sleeper.pid, "clock_nanosleep") and waits["seconds"] > 0.4
 	shown = proctor("syscalls", sleeper.pid, "--for", "0.2s").stdout
 	assert re.search(r"Waiting now\n +sleep \d+ +clock_nanosleep, for \d", shown) and "no system calls" not in shown, shown
@@ -289,9 +289,9 @@ def test_the_daemon_counts_the_calls_of_jobs_when_it_is_configured_to(children, 
 def test_counting_is_switched_on_and_off_when_the_daemon_reloads(children, daemon):
 	def reload(value):
 		daemon.config.write_text("[profiler]\ninterval_seconds = 1\nstrace_enabled = %s\n" % value, encoding="utf-8")
-		said = daemon.said().count("configuration reloaded")
+		before = daemon.log_text().count("configuration reloaded")
 		daemon.process.send_signal(signal.SIGHUP)
-		wait_for(lambda: daemon.said().count("configuration reloaded") > said)
+		wait_for(lambda: daemon.log_text().count("configuration reloaded") > before)
 
 	def counted(job_id):
 		return [p for p in daemon.result("daemon.top")["processes"] if p["job_id"] == job_id and p["syscall_counts"]]

@@ -90,11 +90,11 @@ def test_a_plain_user_counts_what_strace_counts(as_nobody, run, command):
 	assert done.stderr.count(SLOW) == 1
 	calls = {name: (c[0], sum(c[2].values()) if len(c) > 2 else 0) for name, c in stored(plain).items()}
 	table = run.bare("strace", "-f", "-c", "-U", "calls,errors,name", *command).stderr
-	told = {name: (int(n), int(errors or 0)) for n, errors, name in re.findall(r"^ *(\d+) +(\d+)? +(\w+)$", table, re.M) if name != "total"}
+	expected = {name: (int(n), int(errors or 0)) for n, errors, name in re.findall(r"^ *(\d+) +(\d+)? +(\w+)$", table, re.M) if name != "total"}
 	assert calls.pop("exit_group")[0] >= 1  # it never returns, and strace leaves it out
-	for name in ("wait4", "rt_sigreturn", "read"):  # depend on who ends first in a pipeline
-		calls.pop(name, None), told.pop(name, None)
-	assert calls == told
+	for name in ("wait4", "rt_sigreturn", "read"):  # depend on which process ends first in a pipeline
+		calls.pop(name, None), expected.pop(name, None)
+	assert calls == expected
 	assert "strace" in plain.job()["tier"]
 	report = json.loads(as_nobody("report", "--json").stdout)
 	assert report["quality"]["syscall_hotspots"] == "at_most"
@@ -166,11 +166,11 @@ def test_a_job_whose_strace_is_killed_goes_on_and_it_is_reported(run, start, tmp
 	assert "some calls were not counted" in run.proctor("syscalls").stdout
 
 
-@pytest.mark.parametrize("who", ["strace", "keeper"])
-def test_a_strace_that_was_stopped_does_not_stop_the_job(start, who):
+@pytest.mark.parametrize("program", ["strace", "keeper"])
+def test_a_strace_that_was_stopped_does_not_stop_the_job(start, program):
 	launcher, _ = start("sh", "-c", "for i in 1 2 3 4 5 6 7 8; do sleep 0.1; done; exit 6")
 	strace = strace_of(launcher)
-	os.kill(strace if who == "strace" else children_of(launcher.pid, "proctor-trace")[0], signal.SIGSTOP)
+	os.kill(strace if program == "strace" else children_of(launcher.pid, "proctor-trace")[0], signal.SIGSTOP)
 	assert launcher.wait(timeout=30) == 6
 
 

@@ -203,12 +203,12 @@ def test_what_is_missing_is_reported(proctor, children):
 
 def test_wrong_words_are_refused_before_anything_is_touched(proctor, children, tmp_path):
 	target = children.spawn(RESTING)
-	for words, said in ((["x"], "'x' is not the number of a process"), ([], "give the number of one process"),
+	for words, problem in ((["x"], "'x' is not the number of a process"), ([], "give the number of one process"),
 			    ([target.pid, "--for", "0"], "--for must be greater than 0"), ([target.pid, "--filter", ""], "--filter has 1 to 1024 bytes"),
 			    ([target.pid, "--filter", "opne"], "--filter 'opne': invalid system call 'opne'"),
 			    ([target.pid, "--filter", "read,/("], "--filter 'read,/(': regcomp: (: Unmatched ( or \\(")):
 		status, messages = refused(proctor, *words)
-		assert (status, messages) == (2, f"proctor: trace: {said}; see: proctor trace --help\n")
+		assert (status, messages) == (2, f"proctor: trace: {problem}; see: proctor trace --help\n")
 	assert refused(proctor, target.pid, "-o", tmp_path / "no/such") == (1, f"proctor: open '{tmp_path}/no/such': No such file or directory; choose another file with -o FILE\n")
 
 
@@ -279,7 +279,7 @@ def test_a_user_without_rights_has_calls_counted_by_strace(as_nobody, children, 
 	os.chmod(str(gate), 0o666)
 	for folder in list(Path(str(gate)).parents)[:4]:
 		folder.chmod(folder.stat().st_mode | 0o055)
-	program = as_nobody.place / "calls"  # the build tree may lie where nobody cannot look
+	program = as_nobody.place / "calls"  # the build tree may lie where nobody cannot read
 	program.write_bytes(Path(CALLS).read_bytes())
 	program.chmod(0o755)
 	target = children.spawn(["sh", "-c", f"read go <{gate}; {program} ask 345; {program} fail 67; exit 5"], user=int(NOBODY), group=int(NOBODY), extra_groups=[])
@@ -331,14 +331,14 @@ class Victims:
 		self.one = Tracing(proctor, self.target.pid, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 		self.has_hit = False  # one of those without which a trace ends
 
-	def find(self, who):
+	def find(self, role):
 		wrapper = self.one.process.pid
-		if who == "wrapper":
+		if role == "wrapper":
 			return wrapper
-		if who == "target":
+		if role == "target":
 			return self.target.pid
 		keeper = first_child(wrapper)
-		return first_child(keeper) if who == "tracer" and keeper else keeper
+		return first_child(keeper) if role == "tracer" and keeper else keeper
 
 	def kill_some(self):
 		"""At any moment, from before strace is there. Only while it starts, our two processes are not killed at once: nobody would be left
@@ -352,12 +352,12 @@ class Victims:
 		order = self.dice.sample(["tracer", "wrapper", "target", "keeper"], self.dice.randint(1, 3))
 		if not is_attached and {"wrapper", "keeper"} <= set(order):
 			order.remove("keeper")
-		for who in order:
-			pid = self.find(who)
+		for role in order:
+			pid = self.find(role)
 			try:
 				if pid:
 					os.kill(pid, signal.SIGKILL)
-					self.has_hit |= who != "target"
+					self.has_hit |= role != "target"
 			except ProcessLookupError:
 				pass
 			time.sleep(self.dice.choice([0, 0, 0.001, 0.01]))
@@ -506,7 +506,7 @@ def test_a_trace_of_the_daemons_ends_by_time_size_and_with_its_process(cold, chi
 
 @pytest.mark.needs_root
 def test_the_daemon_refuses_what_its_caller_could_not_trace(daemon, children):
-	roots, his = children.spawn(RESTING), children.spawn(RESTING, **USERS_OWN)
+	roots, users = children.spawn(RESTING), children.spawn(RESTING, **USERS_OWN)
 	user = int(NOBODY)
 	for uid, pid, code in ((user, roots.pid, "permission_denied"), (None, daemon.process.pid, "invalid_params"), (None, 4194303, "not_found"),
 			       (None, 2, "invalid_params"), (user, 1, "permission_denied")):
@@ -516,12 +516,12 @@ def test_the_daemon_refuses_what_its_caller_could_not_trace(daemon, children):
 	hidden.stdout.readline()
 	code, message = error_of(daemon.call("trace.start", user, pid=hidden.pid))
 	assert code == "permission_denied" and "is protected" in message
-	code, message = error_of(daemon.call("trace.start", user, pid=his.pid, filter="opne"))
+	code, message = error_of(daemon.call("trace.start", user, pid=users.pid, filter="opne"))
 	assert (code, message) == ("invalid_params", "filter: invalid system call 'opne'")
-	assert error_of(daemon.call("trace.start", user, pid=his.pid, seconds=0))[0] == "invalid_params"
+	assert error_of(daemon.call("trace.start", user, pid=users.pid, seconds=0))[0] == "invalid_params"
 	assert error_of(daemon.call("trace.start", user))[0] == "invalid_params"
-	begun = daemon.result("trace.start", user, pid=his.pid)
-	code, message = error_of(daemon.call("trace.start", pid=his.pid))
+	begun = daemon.result("trace.start", user, pid=users.pid)
+	code, message = error_of(daemon.call("trace.start", pid=users.pid))
 	assert code == "conflict" and "already traced, by strace" in message
 	for method in ("trace.stop", "trace.read"):
 		assert error_of(daemon.call(method, user + 1, trace_id=begun["trace_id"]))[0] == "not_found"
@@ -566,19 +566,19 @@ def children_of_threads(pid):
 def test_the_number_of_traces_and_of_files_is_limited(cold, children):
 	cold.config.write_text("[profiler]\ninterval_seconds = 1\n[limits]\nmax_traces = 3\nmax_trace_files = 4\n", encoding="utf-8")
 	daemon, user = cold.start(), int(NOBODY)
-	his = [children.spawn(RESTING, **USERS_OWN) for _ in range(3)]
-	ids = [daemon.result("trace.start", user, pid=one.pid)["trace_id"] for one in his[:2]]
-	code, message = error_of(daemon.call("trace.start", user, pid=his[2].pid))
+	users = [children.spawn(RESTING, **USERS_OWN) for _ in range(3)]
+	ids = [daemon.result("trace.start", user, pid=one.pid)["trace_id"] for one in users[:2]]
+	code, message = error_of(daemon.call("trace.start", user, pid=users[2].pid))
 	assert code == "limit_reached" and "max_traces_per_user" in message
 	roots = children.spawn(RESTING)
 	daemon.result("trace.start", pid=roots.pid)
-	code, message = error_of(daemon.call("trace.start", pid=his[2].pid))
+	code, message = error_of(daemon.call("trace.start", pid=users[2].pid))
 	assert code == "limit_reached" and "max_traces)" in message
 	for trace_id in ids:
 		daemon.result("trace.stop", user, trace_id=trace_id)
 	for _ in range(6):
-		daemon.result("trace.stop", user, trace_id=daemon.result("trace.start", user, pid=his[0].pid)["trace_id"])
-	daemon.result("trace.start", user, pid=his[0].pid)
+		daemon.result("trace.stop", user, trace_id=daemon.result("trace.start", user, pid=users[0].pid)["trace_id"])
+	daemon.result("trace.start", user, pid=users[0].pid)
 	names = os.listdir(daemon.proctor.state_dir / "traces")
 	assert len([name for name in names if name.startswith(f"{user}-")]) == 4 and len(names) == 5
 	assert len(daemon.result("trace.list", user)["traces"]) <= 5

@@ -53,10 +53,10 @@ def test_version_names_what_was_built_in(proctor):
 
 
 def test_version_is_there_for_programs_too(proctor):
-	told = json.loads(proctor("--version", "--json").stdout)
-	assert told["schema"] == 1 and isinstance(told["bpf"], bool)
-	assert re.fullmatch(r"\d+\.\d+\.\d+.*", told["version"]) and told["sqlite_version"].startswith("3.")
-	assert json.loads(proctor("--json", "--version").stdout) == told
+	answer = json.loads(proctor("--version", "--json").stdout)
+	assert answer["schema"] == 1 and isinstance(answer["bpf"], bool)
+	assert re.fullmatch(r"\d+\.\d+\.\d+.*", answer["version"]) and answer["sqlite_version"].startswith("3.")
+	assert json.loads(proctor("--json", "--version").stdout) == answer
 
 
 def test_help_lists_which_verbs_know_no_json(proctor):
@@ -222,7 +222,7 @@ def run_on_terminal(proctor, *args, env=None):
 	try:
 		while chunk := os.read(leader, 65536):
 			output += chunk
-	except OSError:  # the terminal's way to say that nobody writes any more
+	except OSError:  # the terminal's way to report that no writer is left
 		pass
 	os.close(leader)
 	assert child.wait(timeout=60) == 0, child.stderr.read()

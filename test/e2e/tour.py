@@ -62,7 +62,7 @@ def read_all(fd):
 
 
 def type_it(command, folder, env):
-	"""As at a terminal: exit status as a shell tells it, and all that was seen."""
+	"""As at a terminal: exit status as a shell reports it, and all that was seen."""
 	ours, theirs = pty.openpty()
 	process = subprocess.Popen(["bash", "-c", command], cwd=folder, env={**env, "COLUMNS": "140", "NO_COLOR": "1"}, stdin=subprocess.DEVNULL,
 				   stdout=theirs, stderr=theirs)

@@ -17,10 +17,11 @@ static bool is_plain(const char *key)
 	return true;
 }
 
-static bool can_hold(const char *said)
+static bool can_hold(const char *problem)
 {
-	return !strstr(said, "too big") && !strstr(said, "overflow") && !strstr(said, "\\u") &&
-	       !strstr(said, "NUL byte") && !strstr(said, "Unicode");
+	return !strstr(problem, "too big") && !strstr(problem, "overflow") &&
+	       !strstr(problem, "\\u") && !strstr(problem, "NUL byte") &&
+	       !strstr(problem, "Unicode");
 }
 
 static void check_text(struct scan value, const json_t *known)

@@ -48,9 +48,9 @@ static void on_abort(int signo)
 
 	(void)signo;
 	if (fd >= 0 && io_write_all(fd, current.at, current.len) == 0) {
-		static const char said[] = "the input was kept in NAME.crash\n";
+		static const char message[] = "the input was kept in NAME.crash\n";
 
-		if (io_write_all(STDERR_FILENO, said, sizeof said - 1) < 0)
+		if (io_write_all(STDERR_FILENO, message, sizeof message - 1) < 0)
 			_exit(1);
 	}
 }
@@ -115,7 +115,7 @@ static void replace_bytes(struct buf *b, size_t pos, size_t cut, const char *byt
 
 static void mutate_once(struct buf *b, const struct seeds *seeds, uint64_t *rng)
 {
-	static const char *const telling[] = {
+	static const char *const keywords[] = {
 		"-1",
 		"0",
 		"18446744073709551615",
@@ -148,7 +148,7 @@ static void mutate_once(struct buf *b, const struct seeds *seeds, uint64_t *rng)
 		"kB",
 		"\xef\xbb\xbf",
 	};
-	const char *word = telling[random_below(rng, ARRAY_LEN(telling))];
+	const char *word = keywords[random_below(rng, ARRAY_LEN(keywords))];
 	const struct buf *other = &seeds->all.at[random_below(rng, seeds->all.len)];
 	size_t pos = random_below(rng, b->len + 1), from = random_below(rng, other->len + 1);
 	char byte = (char)next_random(rng);
@@ -166,7 +166,7 @@ static void mutate_once(struct buf *b, const struct seeds *seeds, uint64_t *rng)
 	case 3: /* cut short */
 		replace_bytes(b, pos, b->len, NULL, 0);
 		break;
-	case 4: /* a telling word in place of something */
+	case 4: /* a keyword in place of something */
 		replace_bytes(b, pos, random_below(rng, 8), word, strlen(word));
 		break;
 	case 5: /* a piece of another seed */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* kernel_kit.h - tests that ask the live kernel. They need root (CAP_BPF and CAP_PERFMON); without it
- * each is skipped by name and says so. */
+ * each is skipped by name and reports it. */
 #pragma once
 
 #include <dirent.h>
@@ -122,7 +122,7 @@ static inline bool drop_to(uint64_t caps)
 
 #define EXIT_SKIPPED 77 /* for meson */
 
-/* Root may not say that it cannot: then the probe is broken, and the tests shall fail. */
+/* Root may not report that it cannot: then the probe is broken, and the tests shall fail. */
 static inline bool live_is_possible(const struct probe_ops *ops)
 {
 	struct err err = { 0 };
@@ -149,7 +149,7 @@ static inline bool live_is_possible(const struct probe_ops *ops)
 		return EXIT_SKIPPED;                                                               \
 	}
 
-/* ---- the lifecycle probe: children, and waiting for what is told of them -------------------- */
+/* ---- the lifecycle probe: children, and waiting for their events ---------------------------- */
 
 #define PATIENCE_NS (20 * NS_PER_S) /* a loaded machine is slow */
 
@@ -166,7 +166,7 @@ static inline int live_teardown(void **state)
 	return 0;
 }
 
-/* Who that pid is: on a busy machine it may have belonged to others before, or belong to others
+/* Which process that pid is: on a busy machine it may have belonged to others before, or belong to others
  * now. */
 static inline struct proc_id id_of(const struct live *live, pid_t pid)
 {
@@ -219,8 +219,8 @@ static inline const struct event *wait_for(struct live *live, enum event_kind ki
 /* For the compiler, which does not know that a failed check never returns. */
 static const struct event no_event = { .kind = EVENT_KIND_COUNT };
 
-/* What has been told already. */
-static inline const struct event *told(const struct live *live, enum event_kind kind, pid_t pid)
+/* What has been reported already. */
+static inline const struct event *reported(const struct live *live, enum event_kind kind, pid_t pid)
 {
 	const struct event *e = find(live, kind, pid);
 
@@ -235,7 +235,7 @@ static inline const struct event *told(const struct live *live, enum event_kind 
 static inline const struct event *await(struct live *live, enum event_kind kind, pid_t pid)
 {
 	wait_for(live, kind, pid);
-	return told(live, kind, pid);
+	return reported(live, kind, pid);
 }
 
 static inline int exec_true(void *arg)
@@ -276,7 +276,7 @@ static inline int try_group(const char *id, const uint64_t *limit, struct job_cg
 	return job_cgroup_open(&o, ret, why, 256, err);
 }
 
-/* NULL when none can be made; the test is told why. */
+/* NULL when none can be made; the test gets the reason. */
 static inline struct job_cgroup *make_group(const char *id, enum job_limit limit, uint64_t value)
 {
 	uint64_t limits[JOB_LIMIT_COUNT] = { 0 };

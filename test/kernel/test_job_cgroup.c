@@ -203,11 +203,11 @@ static int fork_on(void *arg)
 }
 
 /* Less than fork_on() lives, and more than the busiest machine needs. */
-#define LOOKS 10000
+#define READS 10000
 
 static bool is_empty_soon(int dir_fd)
 {
-	for (int i = 0; i < LOOKS; i++) {
+	for (int i = 0; i < READS; i++) {
 		if (cgroup_dir_pids(dir_fd, NULL, 0) == 0)
 			return true;
 		usleep(1000);
@@ -217,7 +217,7 @@ static bool is_empty_soon(int dir_fd)
 
 static bool is_grown_soon(int dir_fd)
 {
-	for (int i = 0; i < LOOKS; i++) {
+	for (int i = 0; i < READS; i++) {
 		if (cgroup_dir_pids(dir_fd, NULL, 0) > 16)
 			return true;
 		usleep(1000);
@@ -359,7 +359,7 @@ static int keep_sweeping(void *arg)
 	return 0;
 }
 
-/* Who sweeps may have looked at the one that had the name before. */
+/* The sweeper may have checked the one that had the name before. */
 static void test_cgdir_make__is_not_swept_away_by_others(void **state)
 {
 	int root = root_dir(),
@@ -408,7 +408,7 @@ static void test_job_cgroup__of_an_inner_job_lies_inside_and_goes_with_the_outer
 	assert_int_equal(count_dirs(home_v2(), CGROUP_DIR_PREFIX "outer"), 0);
 }
 
-/* Tells when its group is there, and closes it when it is told to. */
+/* Reports when its group is there, and closes it on request. */
 static int outlive_outer(void *arg)
 {
 	struct job_cgroup *g = make_group("inner", 0, 0);

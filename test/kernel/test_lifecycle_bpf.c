@@ -29,9 +29,9 @@ static void test_lifecycle_bpf__sees_a_life_of_a_few_milliseconds(void **state)
 	assert_int_equal(e->exit_code, 0);
 	assert_true(e->boot_ns > before && e->boot_ns < clock_boot_ns());
 	assert_string_equal(e->comm, "true");
-	assert_int_equal(told(live, EVENT_SPAWN, pid)->ppid, getpid());
-	assert_true(proc_id_eq(told(live, EVENT_SPAWN, pid)->id, e->id));
-	assert_text(live, told(live, EVENT_EXEC, pid), "true one argument a\nline");
+	assert_int_equal(reported(live, EVENT_SPAWN, pid)->ppid, getpid());
+	assert_true(proc_id_eq(reported(live, EVENT_SPAWN, pid)->id, e->id));
+	assert_text(live, reported(live, EVENT_EXEC, pid), "true one argument a\nline");
 	assert_true(live->out.events_complete);
 }
 
@@ -112,12 +112,12 @@ static void test_lifecycle_bpf__names_the_sender_of_a_signal(void **state)
 	e = await(live, EVENT_EXIT, victim);
 	assert_false(e->has_exit_code);
 	assert_int_equal(e->signal, SIGTERM);
-	e = told(live, EVENT_SIGNAL, victim);
+	e = reported(live, EVENT_SIGNAL, victim);
 	assert_int_equal(e->signal, SIGTERM);
 	assert_int_equal(e->sender_pid, sender);
 	assert_int_equal(e->sender_uid, geteuid());
 	assert_string_equal(e->sender_comm, "assassin");
-	assert_int_equal(e->id.start_ticks, told(live, EVENT_SPAWN, victim)->id.start_ticks);
+	assert_int_equal(e->id.start_ticks, reported(live, EVENT_SPAWN, victim)->id.start_ticks);
 }
 
 static void test_lifecycle_bpf__a_kill_is_distinguished(void **state)
@@ -149,7 +149,7 @@ static void test_lifecycle_bpf__a_crash_is_nobodys_signal(void **state)
 
 	assert_int_equal(WTERMSIG(reap(pid)), SIGSEGV);
 	assert_int_equal(await(live, EVENT_EXIT, pid)->signal, SIGSEGV);
-	assert_int_equal(told(live, EVENT_SIGNAL, pid)->sender_pid, 0);
+	assert_int_equal(reported(live, EVENT_SIGNAL, pid)->sender_pid, 0);
 	munmap(nowhere, 4096);
 }
 
@@ -216,7 +216,7 @@ static void test_lifecycle_bpf__reports_processes_killed_for_lack_of_memory(void
 		usleep(10000);
 	assert_true(WIFSIGNALED(status));
 	const struct event *e = await(live, EVENT_OOM, pid);
-	assert_int_equal(e->id.start_ticks, told(live, EVENT_SPAWN, pid)->id.start_ticks);
+	assert_int_equal(e->id.start_ticks, reported(live, EVENT_SPAWN, pid)->id.start_ticks);
 	assert_int_equal(await(live, EVENT_KILL, pid)->sender_pid, 0);
 }
 
@@ -259,7 +259,7 @@ static void test_lifecycle_bpf__counts_what_it_lost_and_goes_on(void **state)
 	assert_true(live->out.events_complete);
 }
 
-/* The ends of those that wait for their parents are told with the loss: there may be many. */
+/* The ends of those that wait for their parents are reported with the loss: there may be many. */
 static void test_lifecycle_bpf__survives_a_loss_with_many_ends_on_its_mind(void **state)
 {
 	enum { ZOMBIES = 2000 };
@@ -286,7 +286,7 @@ static void test_lifecycle_bpf__survives_a_loss_with_many_ends_on_its_mind(void 
 		waitid(P_PID, (id_t)zombies[i], &(siginfo_t){ 0 }, WEXITED | WNOWAIT);
 	reap(child(flood, NULL));
 	live_read(live);
-	assert_true(told(live, EVENT_LOSS, 0)->count > 0);
+	assert_true(reported(live, EVENT_LOSS, 0)->count > 0);
 	assert_int_equal(count(live, EVENT_LOSS, 0), 1);
 	for (int i = 0; i < ZOMBIES; i++)
 		reap(zombies[i]);
@@ -320,7 +320,7 @@ static void test_lifecycle_bpf__wakes_its_reader_long_before_the_ring_is_full(vo
 enum { SEEN, NO_PROBE, NO_SPAWN, NO_EXIT };
 
 /* The first process of a new pid namespace: its child has a small number. */
-static int look_from_inside(void *arg)
+static int read_from_inside(void *arg)
 {
 	struct live live;
 	struct err err;
@@ -345,7 +345,7 @@ static int enter_namespace(void *arg)
 
 	if (unshare(CLONE_NEWPID) < 0)
 		return 99;
-	waitpid(child(look_from_inside, arg), &status, 0);
+	waitpid(child(read_from_inside, arg), &status, 0);
 	return WEXITSTATUS(status);
 }
 

@@ -15,7 +15,7 @@ static bool has_totals(const struct event *e)
 
 /* Totals come with the exit, or after it. NULL when they do not: some kernels run no program while
  * certain processes are on the CPU, and what the kernel does there, for others too, stays
- * untold. */
+ * unreported. */
 static const struct event *wait_for_totals(struct live *live, pid_t pid)
 {
 	const struct event *e = await(live, EVENT_EXIT, pid);
@@ -23,7 +23,7 @@ static const struct event *wait_for_totals(struct live *live, pid_t pid)
 	return has_totals(e) ? e : wait_for(live, EVENT_TOTALS, pid);
 }
 
-#define TRIES 5 /* for totals that may stay untold */
+#define TRIES 5 /* for totals that may stay unreported */
 
 static uint64_t cpu_of(const struct rusage *r)
 {
@@ -52,7 +52,7 @@ static void test_lifecycle_bpf__totals_are_those_of_wait4(void **state)
 	uint64_t cpu_ns = 20 * NS_PER_MS, sum = 0, sum_of_wait4 = 0;
 	pid_t pids[BURNERS];
 	struct rusage used[BURNERS];
-	int told_of = 0;
+	int reported_count = 0;
 
 	for (int i = 0; i < BURNERS; i++) {
 		pids[i] = child(burn_ns, &cpu_ns);
@@ -67,9 +67,9 @@ static void test_lifecycle_bpf__totals_are_those_of_wait4(void **state)
 		assert_totals(e, &used[i]);
 		sum += e->final.value[PROC_CPU_TIME];
 		sum_of_wait4 += cpu_of(&used[i]);
-		told_of++;
+		reported_count++;
 	}
-	assert_true(told_of >= BURNERS - 3);
+	assert_true(reported_count >= BURNERS - 3);
 	assert_true(sum * 100 >= sum_of_wait4 * 99 && sum * 100 <= sum_of_wait4 * 101);
 }
 
@@ -110,7 +110,7 @@ static void test_lifecycle_bpf__threads_are_counted_once_each(void **state)
 	assert_near(e ? e->final.value[PROC_CPU_TIME] : 0, cpu_of(&used));
 }
 
-/* Nobody waits for a child of one who ignores SIGCHLD: the kernel reaps it while it still runs. */
+/* Nobody waits for a child of a process that ignores SIGCHLD: the kernel reaps it while it still runs. */
 static int leave_unreaped(void *cpu_ns)
 {
 	signal(SIGCHLD, SIG_IGN);
@@ -239,8 +239,8 @@ static void test_lifecycle_bpf__a_program_run_by_a_thread_keeps_the_process(void
 
 	assert_int_equal(reap(pid), 0);
 	const struct event *e = await(live, EVENT_EXIT, pid);
-	assert_true(proc_id_eq(told(live, EVENT_SPAWN, pid)->id, e->id));
-	assert_true(proc_id_eq(told(live, EVENT_EXEC, pid)->id, e->id));
+	assert_true(proc_id_eq(reported(live, EVENT_SPAWN, pid)->id, e->id));
+	assert_true(proc_id_eq(reported(live, EVENT_EXEC, pid)->id, e->id));
 	assert_int_equal(count(live, EVENT_EXIT, pid), 1);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The two ways to look at processes must tell the same: every field of processes in many
+/* The two ways to sample processes must agree: every field of processes in many
  * situations, held side by side. */
 #include <pthread.h>
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 
 #define TICK_NS (NS_PER_S / 100)
 
-/* A child that does something, says that it is ready, and rests. */
+/* A child that does something, reports that it is ready, and rests. */
 struct actor {
 	int (*act)(void);
 	pid_t pid;
@@ -196,7 +196,7 @@ static void play(struct actor *actor, int ready_fd)
 	rest();
 }
 
-/* Those who stop or end by themselves say nothing more. */
+/* Those that stop or end by themselves report nothing more. */
 static bool is_ready(struct actor *actor, int ready_fd)
 {
 	siginfo_t info;
@@ -228,7 +228,7 @@ static bool call_in(void)
 	return ok;
 }
 
-/* ---- both looks ------------------------------------------------------------------------------ */
+/* ---- both samples ---------------------------------------------------------------------------- */
 
 struct pair {
 	struct live *bpf, *proc;
@@ -257,7 +257,7 @@ static int pair_close(void **state)
 	return 0;
 }
 
-static void look(struct pair *pair)
+static void sample_both(struct pair *pair)
 {
 	live_turn(pair->bpf);
 	live_turn(pair->proc);
@@ -280,7 +280,7 @@ static void assert_same_metric(const struct proc_sample *a, const struct proc_sa
                                enum proc_metric id)
 {
 	if (readings_has(&a->r, id) != readings_has(&b->r, id))
-		fail_msg("pid %d (%s): %s is not told by both", a->id.pid, a->comm,
+		fail_msg("pid %d (%s): %s is not reported by both", a->id.pid, a->comm,
 		         proc_metrics[id].key);
 	if (a->r.value[id] != b->r.value[id])
 		fail_msg("pid %d (%s): %s is %lu by BPF and %lu in /proc", a->id.pid, a->comm,
@@ -330,7 +330,7 @@ static void test_tasks_bpf__matches_proc_for_idle_processes(void **state)
 	struct pair *pair = *state;
 
 	assert_true(call_in());
-	look(pair);
+	sample_both(pair);
 	for (size_t i = 0; i < ARRAY_LEN(actors); i++)
 		assert_same(pair, actors[i].pid);
 }
@@ -343,7 +343,7 @@ static pid_t pid_of(int (*act)(void))
 	return 0;
 }
 
-/* The same again, against what the actors themselves know: both looks could be wrong in the same
+/* The same again, against what the actors themselves know: both samples could be wrong in the same
  * way. */
 static void test_tasks_bpf__reports_what_the_processes_did(void **state)
 {
@@ -351,7 +351,7 @@ static void test_tasks_bpf__reports_what_the_processes_did(void **state)
 	const struct live *bpf = pair->bpf;
 
 	assert_true(call_in());
-	look(pair);
+	sample_both(pair);
 	const struct proc_sample *idle = of(bpf, pid_of(nothing));
 	uint64_t fds = idle->r.value[PROC_FDS];
 
@@ -437,7 +437,7 @@ static int churn(void *arg)
 	return 0;
 }
 
-/* A thread that ends while it is counted must be missed by no look and counted twice by none. */
+/* A thread that ends while it is counted must be missed by no sample and counted twice by none. */
 static void test_tasks_bpf__counters_grow_evenly_while_threads_end(void **state)
 {
 	struct pair *pair = *state;
@@ -484,7 +484,7 @@ static void test_tasks_bpf__a_process_without_its_leader_is_alive(void **state)
 	const struct proc_sample *p;
 
 	assert_true(threads_settle(pid, 'Z', "SZ") && threads_settle(pid, 'S', "SZ"));
-	look(pair);
+	sample_both(pair);
 	p = of(pair->bpf, pid);
 	assert_int_equal(p->state, 'S');
 	assert_true(p->r.value[PROC_RSS] > 0);
@@ -513,7 +513,7 @@ static bool are_two(const struct sample *s)
 	       s->procs.at[1].id.pid == 2 && s->procs.at[1].ppid == 1;
 }
 
-static int look_from_inside(void *arg)
+static int read_from_inside(void *arg)
 {
 	struct err err = { 0 };
 	struct live live;
@@ -532,7 +532,7 @@ static int enter_namespace(void *arg)
 
 	if (unshare(CLONE_NEWPID) < 0)
 		return 99;
-	waitpid(child(look_from_inside, arg), &status, 0);
+	waitpid(child(read_from_inside, arg), &status, 0);
 	return WEXITSTATUS(status);
 }
 

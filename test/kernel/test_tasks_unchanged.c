@@ -11,11 +11,11 @@
 #include "probe/bpf/tasks_load.h"
 #include "check.h"
 
-/* ---- a process that waits to be told --------------------------------------------------------- */
+/* ---- a process that waits for a byte --------------------------------------------------------- */
 
 struct sleeper {
 	pid_t pid;
-	int tell_fd;
+	int wake_fd;
 };
 
 /* The child waits on the pipe, does its part, and waits again. */
@@ -41,16 +41,16 @@ static struct sleeper sleeper_new(int (*act)(void))
 	return (struct sleeper){ pid, pipes[1] };
 }
 
-static void sleeper_tell(struct sleeper s)
+static void sleeper_wake(struct sleeper s)
 {
-	assert_int_equal(write(s.tell_fd, ".", 1), 1);
+	assert_int_equal(write(s.wake_fd, ".", 1), 1);
 }
 
 static void sleeper_end(struct sleeper s)
 {
 	kill(s.pid, SIGKILL);
 	reap(s.pid);
-	close(s.tell_fd);
+	close(s.wake_fd);
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -164,7 +164,7 @@ static void test_tasks__two_readers_do_not_hide_changes_from_each_other(void **s
 	assert_int_equal(record_size(b, s.pid, false), sizeof(struct task_record));
 	assert_int_equal(count_full(a, s.pid, TASK_FULL_EVERY), 1);
 	assert_int_equal(count_full(b, s.pid, TASK_FULL_EVERY), 1);
-	sleeper_tell(s); /* it wakes up, and that is all */
+	sleeper_wake(s); /* it wakes up, and that is all */
 	assert_true(threads_settle(s.pid, 'S', "S"));
 	assert_int_equal(record_size(a, s.pid, false), sizeof(struct task_record));
 	assert_int_equal(record_size(b, s.pid, false), sizeof(struct task_record));
@@ -173,7 +173,7 @@ static void test_tasks__two_readers_do_not_hide_changes_from_each_other(void **s
 	records_close(b);
 }
 
-/* ---- what the sample says -------------------------------------------------------------------- */
+/* ---- what the sample has --------------------------------------------------------------------- */
 
 static int probe_open(void **state)
 {
@@ -187,7 +187,7 @@ static int probe_close(void **state)
 	return 0;
 }
 
-static const struct proc_sample *look(struct live *live, pid_t pid)
+static const struct proc_sample *read_process(struct live *live, pid_t pid)
 {
 	live_turn(live);
 	live_read(live);
@@ -195,13 +195,13 @@ static const struct proc_sample *look(struct live *live, pid_t pid)
 	return sample_find_proc(&live->out, pid);
 }
 
-/* What the probe says of a process when nothing has happened to it for some passes. */
-static struct proc_sample look_at_rest(struct live *live, pid_t pid)
+/* What the probe reports of a process when nothing has happened to it for some ticks. */
+static struct proc_sample read_at_rest(struct live *live, pid_t pid)
 {
 	const struct proc_sample *p = NULL;
 
 	for (int i = 0; i < 3; i++)
-		p = look(live, pid);
+		p = read_process(live, pid);
 	assert_non_null(p);
 	return *p;
 }
@@ -246,10 +246,10 @@ static void test_tasks__a_sleeping_process_that_is_adopted_has_a_new_parent_at_o
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	f = family_new();
-	assert_int_equal(look_at_rest(*state, f.child).ppid, f.middle);
+	assert_int_equal(read_at_rest(*state, f.child).ppid, f.middle);
 	kill(f.middle, SIGKILL);
 	reap(f.middle);
-	assert_int_equal(look(*state, f.child)->ppid, getpid());
+	assert_int_equal(read_process(*state, f.child)->ppid, getpid());
 	kill(f.child, SIGKILL);
 	reap(f.child);
 	prctl(PR_SET_CHILD_SUBREAPER, 0);
@@ -259,14 +259,14 @@ static void test_tasks__a_process_that_is_stopped_is_shown_stopped_at_once(void 
 {
 	struct sleeper s = sleeper_new(NULL);
 
-	assert_int_equal(look_at_rest(*state, s.pid).state, 'S');
+	assert_int_equal(read_at_rest(*state, s.pid).state, 'S');
 	kill(s.pid, SIGSTOP);
 	assert_true(threads_settle(s.pid, 'T', "T"));
-	assert_int_equal(look(*state, s.pid)->state, 'T');
-	assert_int_equal(look_at_rest(*state, s.pid).state, 'T');
+	assert_int_equal(read_process(*state, s.pid)->state, 'T');
+	assert_int_equal(read_at_rest(*state, s.pid).state, 'T');
 	kill(s.pid, SIGCONT);
 	assert_true(threads_settle(s.pid, 'S', "S"));
-	assert_int_equal(look(*state, s.pid)->state, 'S');
+	assert_int_equal(read_process(*state, s.pid)->state, 'S');
 	sleeper_end(s);
 }
 
@@ -290,12 +290,12 @@ static void test_tasks__memory_that_is_taken_from_a_sleeping_process_is_gone_at_
 	shared = mmap(NULL, SHARED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	assert_ptr_not_equal(shared, MAP_FAILED);
 	s = sleeper_new(touch_shared);
-	sleeper_tell(s);
+	sleeper_wake(s);
 	assert_true(threads_settle(s.pid, 'S', "S"));
-	before = look_at_rest(*state, s.pid).r.value[PROC_RSS];
+	before = read_at_rest(*state, s.pid).r.value[PROC_RSS];
 	assert_true(before > SHARED_BYTES);
 	assert_int_equal(ftruncate(fd, 0), 0);
-	after = look(*state, s.pid)->r.value[PROC_RSS];
+	after = read_process(*state, s.pid)->r.value[PROC_RSS];
 	assert_int_equal(before - after, SHARED_BYTES);
 	sleeper_end(s);
 	munmap(shared, SHARED_BYTES);
@@ -308,10 +308,10 @@ static void test_tasks__a_limit_set_from_outside_is_seen_within_16_passes(void *
 	struct rlimit limit = { 123, 456 };
 	uint64_t seen = 0;
 
-	look_at_rest(*state, s.pid);
+	read_at_rest(*state, s.pid);
 	assert_int_equal(prlimit(s.pid, RLIMIT_NOFILE, &limit, NULL), 0);
 	for (int i = 0; i < TASK_FULL_EVERY; i++)
-		seen = look(*state, s.pid)->r.value[PROC_FD_LIMIT];
+		seen = read_process(*state, s.pid)->r.value[PROC_FD_LIMIT];
 	assert_int_equal(seen, 123);
 	sleeper_end(s);
 }
@@ -325,10 +325,10 @@ static void test_tasks__another_user_is_seen_at_once(void **state)
 {
 	struct sleeper s = sleeper_new(become_nobody);
 
-	assert_int_equal(look_at_rest(*state, s.pid).uid, getuid());
-	sleeper_tell(s);
+	assert_int_equal(read_at_rest(*state, s.pid).uid, getuid());
+	sleeper_wake(s);
 	assert_true(threads_settle(s.pid, 'S', "S"));
-	assert_int_equal(look(*state, s.pid)->uid, 65534);
+	assert_int_equal(read_process(*state, s.pid)->uid, 65534);
 	sleeper_end(s);
 }
 
@@ -343,14 +343,14 @@ static void test_tasks__another_program_is_seen_at_once(void **state)
 	struct sleeper s = sleeper_new(run_sleep);
 	const struct proc_sample *p;
 
-	look_at_rest(live, s.pid);
-	sleeper_tell(s);
+	read_at_rest(live, s.pid);
+	sleeper_wake(s);
 	assert_true(threads_settle(s.pid, 'S', "S"));
-	p = look(live, s.pid);
+	p = read_process(live, s.pid);
 	assert_string_equal(p->comm, "sleep");
 	assert_int_equal(p->command.len, 10);
 	assert_memory_equal(live->out.text.at + p->command.at, "sleep 1000", 10);
-	p = look(live, s.pid); /* and the time after, from what was kept */
+	p = read_process(live, s.pid); /* and the time after, from what was kept */
 	assert_int_equal(p->command.len, 10);
 	assert_memory_equal(live->out.text.at + p->command.at, "sleep 1000", 10);
 	sleeper_end(s);
@@ -367,15 +367,15 @@ static void test_tasks__one_that_ends_is_a_zombie_at_once_and_then_absent(void *
 	struct proc_sample p;
 	siginfo_t info;
 
-	look_at_rest(*state, s.pid);
-	sleeper_tell(s);
+	read_at_rest(*state, s.pid);
+	sleeper_wake(s);
 	assert_int_equal(waitid(P_PID, (id_t)s.pid, &info, WEXITED | WNOWAIT), 0);
-	assert_int_equal(look(*state, s.pid)->state, 'Z');
-	p = look_at_rest(*state, s.pid);
+	assert_int_equal(read_process(*state, s.pid)->state, 'Z');
+	p = read_at_rest(*state, s.pid);
 	assert_int_equal(p.state, 'Z');
 	assert_int_equal(p.r.value[PROC_RSS], 0);
 	sleeper_end(s);
-	assert_null(look(*state, s.pid));
+	assert_null(read_process(*state, s.pid));
 }
 
 /* A process with the pid that another one had. */
@@ -396,14 +396,14 @@ static pid_t fork_as(pid_t pid)
 static void test_tasks__a_pid_that_is_used_again_is_another_process(void **state)
 {
 	struct sleeper s = sleeper_new(NULL);
-	struct proc_sample before = look_at_rest(*state, s.pid);
+	struct proc_sample before = read_at_rest(*state, s.pid);
 	const struct proc_sample *p;
 
 	sleeper_end(s);
-	usleep(20000); /* two of the ticks that starts are told in */
+	usleep(20000); /* two of the ticks that starts are counted in */
 	assert_int_equal(fork_as(s.pid), s.pid);
 	assert_true(threads_settle(s.pid, 'S', "S"));
-	p = look(*state, s.pid);
+	p = read_process(*state, s.pid);
 	assert_true(p->id.start_ticks > before.id.start_ticks);
 	assert_string_equal(p->comm, "reborn");
 	kill(s.pid, SIGKILL);
@@ -429,17 +429,17 @@ static void test_tasks__a_busy_thread_counts_while_its_leader_sleeps(void **stat
 	struct sleeper s = sleeper_new(burn_in_thread);
 	uint64_t before, after;
 
-	look_at_rest(*state, s.pid);
-	sleeper_tell(s);
+	read_at_rest(*state, s.pid);
+	sleeper_wake(s);
 	assert_true(threads_settle(s.pid, 'S', "SR"));
-	before = look(*state, s.pid)->r.value[PROC_CPU_TIME];
+	before = read_process(*state, s.pid)->r.value[PROC_CPU_TIME];
 	for (int i = 0; i < 4; i++) {
 		uint64_t end_ns = clock_mono_ns() + 10 * NS_PER_S;
 
 		/* What it ran is counted at the next clock tick, when it gets a CPU at all. */
 		do {
 			usleep(20000);
-			after = look(*state, s.pid)->r.value[PROC_CPU_TIME];
+			after = read_process(*state, s.pid)->r.value[PROC_CPU_TIME];
 		} while (after == before && clock_mono_ns() < end_ns);
 		assert_true(after > before);
 		before = after;

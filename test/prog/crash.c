@@ -93,7 +93,7 @@ static void many(void)
 	_exit(1);
 }
 
-/* Who kills it sees from the pipe that it waits. */
+/* Its killer sees from the pipe that it waits. */
 static void block(void)
 {
 	char c;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* load - takes CPU time or memory, and tells what it took by the kernel's own account.
+/* load - takes CPU time or memory, and prints what it took by the kernel's own account.
  *
  *	load cpu CHILDREN MS   children, two at a time, that burn MS of CPU time each; prints the
  *	                       CPU time of all of them and of itself, in µs
@@ -37,11 +37,11 @@ static double cpu_ms(void)
 	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
 }
 
-static long long usage_us(int who)
+static long long usage_us(int whose)
 {
 	struct rusage ru;
 
-	getrusage(who, &ru);
+	getrusage(whose, &ru);
 	return (ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * 1000000LL + ru.ru_utime.tv_usec +
 	       ru.ru_stime.tv_usec;
 }

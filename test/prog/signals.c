@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* signals - tells every signal it gets, a line each: its number, its code and the value that was
+/* signals - prints every signal it gets, a line each: its number, its code and the value that was
  * queued with it.
  *
  *	signals LAST
  *
- * Says "ready" first, and ends with 0 after the signal LAST. All signals are blocked, so each is
+ * Prints "ready" first, and ends with 0 after the signal LAST. All signals are blocked, so each is
  * taken from the queue, and none interrupts. */
 #include <signal.h>
 #include <stdio.h>

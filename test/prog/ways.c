@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* ways - processes that slip away, in every way there is. Each says where it came from:
+/* ways - processes that slip away, in every way there is. Each prints where it came from:
  *
  *	WAY PID PARENT END
  *
  * where PARENT is its parent when it was born, and END its exit code, or minus the signal that it
- * dies of. Nobody is left when it ends, unless told to leave somebody.
+ * dies of. Nobody is left when it ends, unless it is asked to leave some.
  *
  *	ways all           every way, one after the other
  *	ways leave N [deaf]  ends with 0 and leaves N sleepers; deaf ones do not listen to SIGTERM
@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LATE_MS 600 /* by which a busy kernel tells what the dead took */
+#define LATE_MS 600 /* by which a busy kernel reports what ended processes took */
 #define SHORT_LIVES 20
 #define DEAF_PARENTS_CHILDREN 5
 #define CHAIN 5
@@ -31,7 +31,7 @@
 
 static char self[4096]; /* our own path */
 
-static void tell(const char *way, pid_t pid, pid_t parent, int end)
+static void print_way(const char *way, pid_t pid, pid_t parent, int end)
 {
 	char line[120];
 	int n = snprintf(line, sizeof line, "%s %d %d %d\n", way, pid, parent, end);
@@ -54,7 +54,7 @@ static _Noreturn void become_leaf(const char *end, const char *ms)
 	_exit(99);
 }
 
-/* ---- the ways: each is run in a child, which tells of itself and ends with 0 ------------------
+/* ---- the ways: each is run in a child, which prints a line and ends with 0 ------------------
  */
 
 static void way_setsid(void)
@@ -63,7 +63,7 @@ static void way_setsid(void)
 
 	if (fork() == 0) {
 		setsid();
-		tell("setsid", getpid(), parent, 11);
+		print_way("setsid", getpid(), parent, 11);
 		become_leaf("11", "1");
 	}
 	wait(NULL);
@@ -76,10 +76,10 @@ static void way_double_fork(void)
 	if (fork() == 0) {
 		pid_t middle = getpid();
 
-		tell("double-fork-middle", middle, first, 0);
+		print_way("double-fork-middle", middle, first, 0);
 		if (fork() == 0) {
 			sleep_ms(2); /* the middle one is gone by now, as a rule */
-			tell("double-fork", getpid(), middle, 12);
+			print_way("double-fork", getpid(), middle, 12);
 			become_leaf("12", "1");
 		}
 		_exit(0);
@@ -94,10 +94,10 @@ static void way_daemon(void)
 	if (fork() == 0) {
 		pid_t middle = getpid();
 
-		tell("daemon-middle", middle, first, 0);
+		print_way("daemon-middle", middle, first, 0);
 		if (daemon(1, 1) < 0)
 			_exit(98);
-		tell("daemon", getpid(), middle, 13);
+		print_way("daemon", getpid(), middle, 13);
 		become_leaf("13", "1");
 	}
 	wait(NULL);
@@ -108,7 +108,7 @@ static void way_orphan(void)
 	pid_t parent = getpid();
 
 	if (fork() == 0) {
-		tell("orphan", getpid(), parent, 14);
+		print_way("orphan", getpid(), parent, 14);
 		while (getppid() == parent)
 			sleep_ms(1);
 		_exit(14);
@@ -120,7 +120,7 @@ static void way_sibling(void)
 	struct clone_args args = { .flags = CLONE_PARENT };
 
 	if (syscall(SYS_clone3, &args, sizeof args) == 0) {
-		tell("sibling", getpid(), getppid(), 15);
+		print_way("sibling", getpid(), getppid(), 15);
 		become_leaf("15", "1");
 	}
 }
@@ -130,7 +130,7 @@ static void way_no_signal(void)
 	pid_t parent = getpid();
 
 	if (syscall(SYS_clone, 0, NULL, NULL, NULL, NULL) == 0) {
-		tell("no-signal", getpid(), parent, 21);
+		print_way("no-signal", getpid(), parent, 21);
 		become_leaf("21", "1");
 	}
 	waitpid(-1, NULL, __WALL);
@@ -142,7 +142,7 @@ static void way_vfork(void)
 
 	if (child == 0)
 		become_leaf("16", "1");
-	tell("vfork", child, parent, 16);
+	print_way("vfork", child, parent, 16);
 	wait(NULL);
 }
 
@@ -159,7 +159,7 @@ static void way_thread_exec(void)
 	if (fork() == 0) {
 		pthread_t thread;
 
-		tell("thread-exec", getpid(), parent, 17);
+		print_way("thread-exec", getpid(), parent, 17);
 		pthread_create(&thread, NULL, exec_in_thread, NULL);
 		for (;;)
 			pause();
@@ -175,7 +175,7 @@ static void way_deaf_parent(void)
 	for (int i = 0; i < DEAF_PARENTS_CHILDREN; i++)
 		if (fork() == 0) {
 			signal(SIGCHLD, SIG_DFL);
-			tell("deaf-parent", getpid(), parent, 18);
+			print_way("deaf-parent", getpid(), parent, 18);
 			become_leaf("18", "1");
 		}
 	while (wait(NULL) > 0)
@@ -189,7 +189,7 @@ static void way_short_lives(void)
 
 	for (int i = 0; i < SHORT_LIVES; i++) {
 		if (fork() == 0) {
-			tell("short-life", getpid(), parent, 19);
+			print_way("short-life", getpid(), parent, 19);
 			become_leaf("19", "2");
 		}
 		wait(NULL);
@@ -201,7 +201,7 @@ static void way_chain(void)
 	pid_t parent = getpid();
 
 	if (fork() == 0) {
-		tell("chain", getpid(), parent, 20);
+		print_way("chain", getpid(), parent, 20);
 		execl(self, "ways", "chain", "5", (char *)NULL);
 		_exit(99);
 	}
@@ -215,7 +215,7 @@ static void way_killed(void)
 	if (child == 0)
 		for (;;)
 			pause();
-	tell("killed", child, parent, -SIGKILL);
+	print_way("killed", child, parent, -SIGKILL);
 	kill(child, SIGKILL);
 	wait(NULL);
 }
@@ -225,7 +225,7 @@ static void way_abort(void)
 	pid_t parent = getpid();
 
 	if (fork() == 0) {
-		tell("abort", getpid(), parent, -SIGABRT);
+		print_way("abort", getpid(), parent, -SIGABRT);
 		abort();
 	}
 	wait(NULL);
@@ -237,7 +237,7 @@ static void (*const ways[])(void) = {
 	way_short_lives, way_killed,      way_abort,
 };
 
-/* Each in a child of its own, so that an orphan is one. Who holds the pipe is still there. */
+/* Each in a child of its own, so that an orphan is one. A process that holds the pipe is still there. */
 static int all_ways(void)
 {
 	pid_t parent = getpid();
@@ -246,14 +246,14 @@ static int all_ways(void)
 
 	if (pipe(alive) < 0)
 		return 1;
-	tell("all", parent, getppid(), 0);
-	way_sibling(); /* of us: a child of who started us */
+	print_way("all", parent, getppid(), 0);
+	way_sibling(); /* of us: a child of our parent */
 	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
 		pid_t child = fork();
 
 		if (child == 0) {
 			close(alive[0]);
-			tell("host", getpid(), parent, 0);
+			print_way("host", getpid(), parent, 0);
 			ways[i]();
 			_exit(0);
 		}
@@ -284,7 +284,7 @@ static int leave(long n, int is_deaf)
 			setsid();
 			if (is_deaf)
 				signal(SIGTERM, SIG_IGN);
-			tell("left", getpid(), parent, 0);
+			print_way("left", getpid(), parent, 0);
 			close(STDOUT_FILENO);
 			close(STDERR_FILENO);
 			become_leaf("0", LONG_MS);

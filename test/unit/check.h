@@ -110,7 +110,7 @@ static inline void thread_states(pid_t pid, char ret[static THREADS_MAX + 1])
 		closedir(tasks);
 }
 
-/* Until one is in this state and all are in one of those, for ten looks in a row. */
+/* Until one is in this state and all are in one of those, for ten checks in a row. */
 static inline bool threads_settle(pid_t pid, char one, const char *all)
 {
 	uint64_t end_ns = clock_mono_ns() + THREADS_PATIENCE_NS;

@@ -77,7 +77,7 @@ static inline size_t kit_events(const struct snapshot *snap, enum event_kind kin
 
 /* ---- ticks, one after the other, and the anomalies in them ---------------------------------- */
 
-#define KIT_BOOT_NS (5000 * NS_PER_S) /* boot clock of the first look */
+#define KIT_BOOT_NS (5000 * NS_PER_S) /* boot clock of the first tick */
 #define KIT_WALL_NS (UINT64_C(1700000000) * NS_PER_S)
 #define KIT_MIB (UINT64_C(1) << 20)
 
@@ -88,7 +88,7 @@ static const struct anomaly_config kit_config = {
 	.runaway_duration_ns = 60 * NS_PER_S,
 };
 
-/* Everything between looks and episodes. */
+/* Everything between ticks and episodes. */
 struct ticks {
 	struct anomaly_config config;
 	struct snapshot snap;
@@ -116,7 +116,7 @@ static inline void kit_ticks_done(struct ticks *w)
 	vec_done(&w->reported);
 }
 
-/* An empty look, so many seconds after the first; add processes in the order of their pids. */
+/* An empty tick, so many seconds after the first; add processes in the order of their pids. */
 static inline void kit_tick(struct ticks *w, double after_s)
 {
 	uint64_t after_ns = (uint64_t)llround(after_s * 1e9);
@@ -126,7 +126,7 @@ static inline void kit_tick(struct ticks *w, double after_s)
 	w->snap.wall_ns = KIT_WALL_NS + after_ns;
 }
 
-/* A process of the first job that began so many seconds before (or after) the first look. */
+/* A process of the first job that began so many seconds before (or after) the first tick. */
 static inline struct proc_snap *kit_add(struct ticks *w, pid_t pid, double began_s)
 {
 	struct proc_snap *p = vec_push(&w->snap.procs, PROCS_MAX);
@@ -169,7 +169,7 @@ static inline size_t kit_judge(struct ticks *w)
 	return w->findings.len;
 }
 
-static inline size_t kit_tell(struct ticks *w)
+static inline size_t kit_report(struct ticks *w)
 {
 	kit_judge(w);
 	vec_reset(&w->reported);

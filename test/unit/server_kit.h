@@ -17,7 +17,7 @@
 #include "rpc/socket_address.h"
 #include "rpc/rpc_server.h"
 
-struct scene {
+struct fixture {
 	struct loop *loop;
 	struct rpc_server *server;
 	struct rpc_server_options options;
@@ -26,7 +26,7 @@ struct scene {
 	bool admits;
 	unsigned noted;
 	unsigned fed, feed_end, feeds; /* numbers that were fed, up to which, and to how many */
-	struct rpc_session *later[8];  /* who waits for an answer, in the order of asking */
+	struct rpc_session *later[8];  /* those that wait for an answer, in the order of asking */
 	unsigned asked, abandoned;
 	/* the client's side */
 	const char *text;
@@ -52,40 +52,40 @@ static inline int echo(void *self, const struct rpc_server_peer *peer, const jso
 static inline int note(void *self, const struct rpc_server_peer *peer, const json_t *params,
                        struct json *result, struct err *err)
 {
-	struct scene *sc = self;
+	struct fixture *fx = self;
 
 	(void)peer, (void)params, (void)err;
-	sc->noted++;
+	fx->noted++;
 	json_bool(result, true);
 	return 0;
 }
 
 static inline bool next_number(void *self, struct json *out)
 {
-	struct scene *sc = self;
+	struct fixture *fx = self;
 
-	if (sc->fed == sc->feed_end)
+	if (fx->fed == fx->feed_end)
 		return false;
-	json_u64(out, ++sc->fed);
+	json_u64(out, ++fx->fed);
 	buf_putc(out->out, '\n');
 	return true;
 }
 
 static inline void end_feed(void *self)
 {
-	struct scene *sc = self;
+	struct fixture *fx = self;
 
-	sc->feeds--;
+	fx->feeds--;
 }
 
 static inline int feed(void *self, const struct rpc_server_peer *peer, const json_t *params,
                        struct json *result, struct err *err)
 {
-	struct scene *sc = self;
-	struct rpc_server_feed numbers = { sc, next_number, end_feed };
+	struct fixture *fx = self;
+	struct rpc_server_feed numbers = { fx, next_number, end_feed };
 
 	(void)params, (void)err;
-	sc->feeds++;
+	fx->feeds++;
 	rpc_server_feed(peer, &numbers);
 	json_bool(result, true);
 	return 0;
@@ -95,104 +95,104 @@ static inline int feed(void *self, const struct rpc_server_peer *peer, const jso
 static inline int more(void *self, const struct rpc_server_peer *peer, const json_t *params,
                        struct json *result, struct err *err)
 {
-	struct scene *sc = self;
+	struct fixture *fx = self;
 
 	(void)peer, (void)params, (void)err;
-	sc->feed_end += 10;
-	rpc_server_wake(sc->server);
+	fx->feed_end += 10;
+	rpc_server_wake(fx->server);
 	json_bool(result, true);
 	return 0;
 }
 
 static inline bool admits(void *self, const struct rpc_server_peer *peer)
 {
-	const struct scene *sc = self;
+	const struct fixture *fx = self;
 
 	(void)peer;
-	return sc->admits;
+	return fx->admits;
 }
 
 /* As a setup of cmocka has it, with the methods to serve. */
-static inline int scene_open(const struct rpc_server_method *methods, void **state)
+static inline int fixture_open(const struct rpc_server_method *methods, void **state)
 {
-	struct scene *sc = xcalloc(1, sizeof *sc);
+	struct fixture *fx = xcalloc(1, sizeof *fx);
 	struct err err;
 
-	if (!scratch_dir(sc->dir) || pipe2(sc->stop_pipe, O_CLOEXEC) < 0)
+	if (!scratch_dir(fx->dir) || pipe2(fx->stop_pipe, O_CLOEXEC) < 0)
 		return -1;
-	snprintf(sc->path, sizeof sc->path, "%s/sock", sc->dir);
-	sc->dir_fd = open(sc->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	sc->admits = true;
-	sc->options = (struct rpc_server_options){
-		.methods = methods, .self = sc, .admits = admits, .clients_max = 8
+	snprintf(fx->path, sizeof fx->path, "%s/sock", fx->dir);
+	fx->dir_fd = open(fx->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fx->admits = true;
+	fx->options = (struct rpc_server_options){
+		.methods = methods, .self = fx, .admits = admits, .clients_max = 8
 	};
-	*state = sc;
-	return loop_new(&sc->loop, &err);
+	*state = fx;
+	return loop_new(&fx->loop, &err);
 }
 
-static inline int scene_close(void **state)
+static inline int fixture_close(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	rpc_server_close(sc->server);
-	loop_free(sc->loop);
-	unlink(sc->path);
-	rmdir(sc->dir);
-	close(sc->dir_fd);
-	close(sc->stop_pipe[0]);
-	close(sc->stop_pipe[1]);
-	buf_done(&sc->answer);
-	free(sc);
+	rpc_server_close(fx->server);
+	loop_free(fx->loop);
+	unlink(fx->path);
+	rmdir(fx->dir);
+	close(fx->dir_fd);
+	close(fx->stop_pipe[0]);
+	close(fx->stop_pipe[1]);
+	buf_done(&fx->answer);
+	free(fx);
 	return 0;
 }
 
 static inline void on_stop(void *self)
 {
-	struct scene *sc = self;
+	struct fixture *fx = self;
 
-	loop_stop(sc->loop);
+	loop_stop(fx->loop);
 }
 
-static inline void serve(struct scene *sc)
+static inline void serve(struct fixture *fx)
 {
 	struct err err = { 0 };
 	int fd = -1;
 
-	assert_int_equal(socket_address_listen(sc->dir_fd, sc->dir, "sock", 16, &fd, &err), 0);
-	assert_int_equal(rpc_server_open(sc->loop, fd, &sc->options, &sc->server, &err), 0);
+	assert_int_equal(socket_address_listen(fx->dir_fd, fx->dir, "sock", 16, &fd, &err), 0);
+	assert_int_equal(rpc_server_open(fx->loop, fd, &fx->options, &fx->server, &err), 0);
 }
 
 /* Runs the loop while the client's function runs in a thread. */
-static inline void run_with(struct scene *sc, void *(*client)(void *))
+static inline void run_with(struct fixture *fx, void *(*client)(void *))
 {
 	struct loop_source *stopper;
 	pthread_t thread;
 	struct err err;
 	char c;
 
-	if (!sc->server)
-		serve(sc);
-	assert_int_equal(loop_add_reader(sc->loop, sc->stop_pipe[0], on_stop, sc, &stopper, &err),
+	if (!fx->server)
+		serve(fx);
+	assert_int_equal(loop_add_reader(fx->loop, fx->stop_pipe[0], on_stop, fx, &stopper, &err),
 	                 0);
-	assert_int_equal(pthread_create(&thread, NULL, client, sc), 0);
-	assert_int_equal(loop_run(sc->loop, &err), 0);
+	assert_int_equal(pthread_create(&thread, NULL, client, fx), 0);
+	assert_int_equal(loop_run(fx->loop, &err), 0);
 	pthread_join(thread, NULL);
-	assert_int_equal(read(sc->stop_pipe[0], &c, 1), 1);
+	assert_int_equal(read(fx->stop_pipe[0], &c, 1), 1);
 	loop_remove(stopper);
 }
 
-static inline void *client_ends(struct scene *sc)
+static inline void *client_ends(struct fixture *fx)
 {
-	(void)!write(sc->stop_pipe[1], "x", 1);
+	(void)!write(fx->stop_pipe[1], "x", 1);
 	return NULL;
 }
 
-static inline int dial(struct scene *sc)
+static inline int dial(struct fixture *fx)
 {
 	struct err err;
 	int fd = -1;
 
-	(void)!socket_address_connect(sc->path, clock_mono_ns() + 5 * NS_PER_S, &fd, &err);
+	(void)!socket_address_connect(fx->path, clock_mono_ns() + 5 * NS_PER_S, &fd, &err);
 	return fd;
 }
 
@@ -222,26 +222,26 @@ static inline unsigned read_lines_until(int fd, const char *last, struct buf *to
 	return lines;
 }
 
-/* Says sc->text, hangs up, and keeps what came back. */
+/* Sends fx->text, hangs up, and keeps what came back. */
 static inline void *talk(void *self)
 {
-	struct scene *sc = self;
-	int fd = dial(sc);
+	struct fixture *fx = self;
+	int fd = dial(fx);
 
-	(void)!send(fd, sc->text, sc->text_len, MSG_NOSIGNAL);
+	(void)!send(fd, fx->text, fx->text_len, MSG_NOSIGNAL);
 	shutdown(fd, SHUT_WR);
-	read_to_end(fd, &sc->answer);
+	read_to_end(fd, &fx->answer);
 	close(fd);
-	return client_ends(sc);
+	return client_ends(fx);
 }
 
-static inline const char *answer_to(struct scene *sc, const char *text)
+static inline const char *answer_to(struct fixture *fx, const char *text)
 {
-	sc->text = text;
-	sc->text_len = strlen(text);
-	buf_reset(&sc->answer);
-	run_with(sc, talk);
-	return sc->answer.at ? sc->answer.at : "";
+	fx->text = text;
+	fx->text_len = strlen(text);
+	buf_reset(&fx->answer);
+	run_with(fx, talk);
+	return fx->answer.at ? fx->answer.at : "";
 }
 
 #define CALL(id, method, params)                                                                   \

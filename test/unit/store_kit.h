@@ -330,27 +330,27 @@ static inline struct store *world_open(const struct world *w, const char *dir)
 
 /* ---- a world with one job, "train", and a store of its own in a directory of its own -------- */
 
-struct store_scene {
+struct store_fixture {
 	struct world w;
 	char *dir;
 	struct store *st;
 };
 
-static inline struct store_scene scene_of(uint64_t seed)
+static inline struct store_fixture fixture_of(uint64_t seed)
 {
-	struct store_scene sc = { .dir = world_dir() };
+	struct store_fixture fx = { .dir = world_dir() };
 
-	world_init(&sc.w, seed);
-	world_add_job(&sc.w, "train");
-	sc.st = world_open(&sc.w, sc.dir);
-	return sc;
+	world_init(&fx.w, seed);
+	world_add_job(&fx.w, "train");
+	fx.st = world_open(&fx.w, fx.dir);
+	return fx;
 }
 
-static inline void scene_done(struct store_scene *sc)
+static inline void fixture_done(struct store_fixture *fx)
 {
-	store_close(sc->st);
-	world_done(&sc->w);
-	world_rmdir(sc->dir);
+	store_close(fx->st);
+	world_done(&fx->w);
+	world_rmdir(fx->dir);
 }
 
 /* ---- jobs for a store, and questions about them --------------------------------------------- */

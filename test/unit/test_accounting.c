@@ -142,7 +142,7 @@ static void test_accounting__calls_none_of_our_own_programs_the_hungriest(void *
 	accounting_done(&t);
 }
 
-static struct event *add_told(struct snapshot *snap, enum event_kind kind, pid_t pid, pid_t ppid,
+static struct event *add_event(struct snapshot *snap, enum event_kind kind, pid_t pid, pid_t ppid,
                               const char *comm)
 {
 	struct event *e = vec_push(&snap->events, 100);
@@ -153,18 +153,18 @@ static struct event *add_told(struct snapshot *snap, enum event_kind kind, pid_t
 }
 
 /* 11 is `proctor sheet`, 12 its command. */
-static void tell_sheet(struct snapshot *snap, int exit_code, int exit_code_of_ours)
+static void add_sheet_events(struct snapshot *snap, int exit_code, int exit_code_of_ours)
 {
 	struct event *e;
 
-	add_told(snap, EVENT_SPAWN, 11, 10, "sh");
-	add_told(snap, EVENT_EXEC, 11, 0, "proctor");
-	add_told(snap, EVENT_SPAWN, 12, 11, "proctor");
-	add_told(snap, EVENT_EXEC, 12, 0, "false");
-	e = add_told(snap, EVENT_EXIT, 12, 0, "false");
+	add_event(snap, EVENT_SPAWN, 11, 10, "sh");
+	add_event(snap, EVENT_EXEC, 11, 0, "proctor");
+	add_event(snap, EVENT_SPAWN, 12, 11, "proctor");
+	add_event(snap, EVENT_EXEC, 12, 0, "false");
+	e = add_event(snap, EVENT_EXIT, 12, 0, "false");
 	e->has_exit_code = true;
 	e->exit_code = exit_code;
-	e = add_told(snap, EVENT_EXIT, 11, 0, "proctor");
+	e = add_event(snap, EVENT_EXIT, 11, 0, "proctor");
 	e->has_exit_code = true;
 	e->exit_code = exit_code_of_ours;
 }
@@ -177,7 +177,7 @@ static void test_accounting__counts_a_failing_sheet_once(void **state)
 	struct job job = { 0 };
 
 	(void)state;
-	tell_sheet(&snap, 3, 3);
+	add_sheet_events(&snap, 3, 3);
 	feed(&t, &snap, 0);
 	figures_of(&t, &from, &job);
 	ASSERT_FIGURE(job, EXITED, 2, EXACT);
@@ -195,7 +195,7 @@ static void test_accounting__counts_it_once_when_its_command_is_reported_last(vo
 	struct event last;
 
 	(void)state;
-	tell_sheet(&snap, 3, 3);
+	add_sheet_events(&snap, 3, 3);
 	last = snap.events.at[4];
 	snap.events.at[4] = snap.events.at[5];
 	snap.events.at[5] = last;
@@ -214,7 +214,7 @@ static void test_accounting__counts_a_program_of_ours_that_failed_by_itself(void
 	struct job job = { 0 };
 
 	(void)state;
-	tell_sheet(&snap, 0, 125);
+	add_sheet_events(&snap, 0, 125);
 	feed(&t, &snap, 0);
 	figures_of(&t, &from, &job);
 	ASSERT_FIGURE(job, FAILED, 1, EXACT);
@@ -369,7 +369,7 @@ static void test_accounting__distinguishes_outliving_processes_from_leftover_one
 	ASSERT_FIGURE(job, LEAKED, 0, EXACT);
 }
 
-static void look_at(struct accounting *t, pid_t pid, uint64_t cpu_ns)
+static void sample_cpu(struct accounting *t, pid_t pid, uint64_t cpu_ns)
 {
 	struct snapshot snap = { .boot_ns = T0_NS };
 	struct proc_snap *p = vec_push(&snap.procs, 1);
@@ -381,42 +381,42 @@ static void look_at(struct accounting *t, pid_t pid, uint64_t cpu_ns)
 	snapshot_done(&snap);
 }
 
-/* A parent that ignores SIGCHLD: wait4 tells nothing of its children, but looks saw them. */
+/* A parent that ignores SIGCHLD: wait4 reports nothing of its children, but ticks saw them. */
 static void test_accounting__is_never_below_what_the_ticks_saw(void **state)
 {
 	struct launch_end end = reaped(3000, 1000, 500);
-	struct snapshot told = { .events_only = true };
+	struct snapshot late = { .events_only = true };
 	struct accounting t = { 0 };
 	struct job job = { 0 };
 
 	(void)state;
-	look_at(&t, 10, 2 * NS_PER_MS);
-	look_at(&t, 11, 50 * NS_PER_MS);
-	look_at(&t, 11, 70 * NS_PER_MS);
+	sample_cpu(&t, 10, 2 * NS_PER_MS);
+	sample_cpu(&t, 11, 50 * NS_PER_MS);
+	sample_cpu(&t, 11, 70 * NS_PER_MS);
 	accounting_reap(&t, &end);
 	figures_of(&t, &(struct job_usage_sources){ .processes = 2 }, &job);
 	ASSERT_FIGURE(job, CPU, 72 * NS_PER_MS, AT_LEAST);
 
-	add_end(&told, 11, 80 * NS_PER_MS, 0); /* told at its end, it is not counted twice */
-	add_end(&told, 10, 0, 0);
-	feed(&t, &told, 0);
+	add_end(&late, 11, 80 * NS_PER_MS, 0); /* reported at its end, it is not counted twice */
+	add_end(&late, 10, 0, 0);
+	feed(&t, &late, 0);
 	figures_of(&t, &(struct job_usage_sources){ .processes = 2 }, &job);
 	ASSERT_FIGURE(job, CPU, 82 * NS_PER_MS, AT_LEAST);
 	accounting_done(&t);
-	snapshot_done(&told);
+	snapshot_done(&late);
 }
 
-/* A mark that the kernel told at an end, higher than all that looks saw: nobody knows when. */
+/* A mark that the kernel reported at an end, higher than all that ticks saw: the time is unknown. */
 static void test_accounting__never_uses_more_than_was_charged(void **state)
 {
-	struct snapshot look = { .boot_ns = T0_NS + NS_PER_S };
+	struct snapshot tick = { .boot_ns = T0_NS + NS_PER_S };
 	struct accounting t = { .started_boot_ns = T0_NS };
 	struct cgroup_readings group = { 0 };
 	struct job_usage_sources from = { .processes = 2, .group = &group };
 	struct job job = { 0 };
 
-	*vec_push(&look.sums, 1) = (struct job_sum){ .used = { 500 << 10, QUALITY_SAMPLED } };
-	feed(&t, &look, 0);
+	*vec_push(&tick.sums, 1) = (struct job_sum){ .used = { 500 << 10, QUALITY_SAMPLED } };
+	feed(&t, &tick, 0);
 	figures_of(&t, &from, &job);
 	ASSERT_FIGURE(job, PEAK_USED, 500 << 10, SAMPLED);
 	readings_set(&group, CGROUP_MEM_PEAK, 480 << 10);
@@ -424,7 +424,7 @@ static void test_accounting__never_uses_more_than_was_charged(void **state)
 	ASSERT_FIGURE(job, PEAK_USED, 480 << 10, SAMPLED);
 	ASSERT_FIGURE(job, PEAK_CHARGED, 480 << 10, EXACT);
 	accounting_done(&t);
-	snapshot_done(&look);
+	snapshot_done(&tick);
 }
 
 static void test_accounting__of_a_job_too_short_for_a_tick_takes_what_was_charged(void **state)
@@ -441,7 +441,7 @@ static void test_accounting__of_a_job_too_short_for_a_tick_takes_what_was_charge
 	accounting_done(&t);
 }
 
-static void look_at_memory(struct accounting *t, pid_t pid, uint64_t rss_bytes)
+static void sample_memory(struct accounting *t, pid_t pid, uint64_t rss_bytes)
 {
 	struct snapshot snap = { .boot_ns = T0_NS };
 	struct proc_snap *p = vec_push(&snap.procs, 1);
@@ -453,50 +453,50 @@ static void look_at_memory(struct accounting *t, pid_t pid, uint64_t rss_bytes)
 	snapshot_done(&snap);
 }
 
-/* The kernel's mark lacks a few pages; what was there stays told. */
+/* The kernel's mark lacks a few pages; what was there stays reported. */
 static void test_accounting__takes_back_no_peak_that_a_tick_saw(void **state)
 {
 	struct job_usage_sources from = { .processes = 2,
 		                           .living = 2,
 		                           .births_are_reported = true };
-	struct snapshot told = { .events_only = true };
+	struct snapshot late = { .events_only = true };
 	struct accounting t = { .started_boot_ns = T0_NS };
 	struct job job = { 0 };
 
 	(void)state;
-	look_at_memory(&t, 10, 720 << 10);
+	sample_memory(&t, 10, 720 << 10);
 	figures_of(&t, &from, &job);
 	ASSERT_FIGURE(job, PEAK_RSS, 720 << 10, AT_LEAST);
-	add_end(&told, 10, NS_PER_MS, 700 << 10);
-	add_end(&told, 11, NS_PER_MS, 100 << 10);
-	feed(&t, &told, 0);
+	add_end(&late, 10, NS_PER_MS, 700 << 10);
+	add_end(&late, 11, NS_PER_MS, 100 << 10);
+	feed(&t, &late, 0);
 	from.living = 0;
 	figures_of(&t, &from, &job);
 	ASSERT_FIGURE(job, PEAK_RSS, 720 << 10, EXACT);
 	assert_int_equal(job.hungriest_pid, 10);
 	accounting_done(&t);
-	snapshot_done(&told);
+	snapshot_done(&late);
 }
 
-/* It lives on, so that no end tells its mark; those of small ones are told after the last look. */
+/* It lives on, so that no end reports its mark; those of small ones are reported after the last tick. */
 static void test_accounting__may_name_a_leftover_process_the_hungriest(void **state)
 {
 	struct job_usage_sources from = { .processes = 2,
 		                           .living = 1,
 		                           .births_are_reported = true };
-	struct snapshot told = { .events_only = true };
+	struct snapshot late = { .events_only = true };
 	struct accounting t = { .started_boot_ns = T0_NS };
 	struct job job = { 0 };
 
 	(void)state;
-	look_at_memory(&t, 10, 720 << 10);
-	add_end(&told, 11, NS_PER_MS, 100 << 10);
-	feed(&t, &told, 0);
+	sample_memory(&t, 10, 720 << 10);
+	add_end(&late, 11, NS_PER_MS, 100 << 10);
+	feed(&t, &late, 0);
 	figures_of(&t, &from, &job);
 	ASSERT_FIGURE(job, PEAK_RSS, 720 << 10, AT_LEAST);
 	assert_int_equal(job.hungriest_pid, 10);
 	accounting_done(&t);
-	snapshot_done(&told);
+	snapshot_done(&late);
 }
 
 static struct proc_readings readings_of(uint64_t cpu_ns, uint64_t rss_bytes, uint64_t peak_bytes)

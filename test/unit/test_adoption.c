@@ -9,21 +9,21 @@
 #define ROOT_A ((struct proc_id){ 100, 500 })
 #define ROOT_B ((struct proc_id){ 200, 500 })
 #define UID 1000
-#define STRANGER 300
+#define OUTSIDER 300
 
-struct scene {
+struct fixture {
 	struct tree tree;
 	struct jobs *jobs;
 	struct sample s;
 };
 
-static struct proc_sample *add(struct scene *sc, pid_t pid, pid_t ppid, const char *command)
+static struct proc_sample *add(struct fixture *fx, pid_t pid, pid_t ppid, const char *command)
 {
-	struct proc_sample *p = kit_proc(&sc->s, pid, 500);
+	struct proc_sample *p = kit_proc(&fx->s, pid, 500);
 
 	p->ppid = ppid;
 	p->uid = UID;
-	p->command = sample_add_text(&sc->s, command, strlen(command));
+	p->command = sample_add_text(&fx->s, command, strlen(command));
 	return p;
 }
 
@@ -33,138 +33,138 @@ struct claim {
 	const char *cgroup, *workspace;
 };
 
-static struct watched_job *add_job(struct scene *sc, const char *id, struct claim claim)
+static struct watched_job *add_job(struct fixture *fx, const char *id, struct claim claim)
 {
 	struct job job = { .uid = UID, .root = claim.root, .registrar.pid = claim.registrar };
 	struct watched_job *w;
 
 	snprintf(job.id, sizeof job.id, "%s", id);
-	w = jobs_add(sc->jobs, &job);
-	adoption_claim(sc->jobs->adoption, &sc->jobs->roster, w, claim.cgroup, claim.workspace);
-	members_add(&sc->jobs->members, &sc->jobs->roster, claim.root,
+	w = jobs_add(fx->jobs, &job);
+	adoption_claim(fx->jobs->adoption, &fx->jobs->roster, w, claim.cgroup, claim.workspace);
+	members_add(&fx->jobs->members, &fx->jobs->roster, claim.root,
 	            (struct job_ref){ .job = w->row->job.handle });
 	return w;
 }
 
 /* An orchestrator (50) with a job (100), another job (200), and somebody else's child. */
-static struct scene scene_new(void)
+static struct fixture fixture_new(void)
 {
-	struct scene sc = { .tree = tree_new(), .s = kit_sample(0) };
+	struct fixture fx = { .tree = tree_new(), .s = kit_sample(0) };
 
-	tree_puts(&sc.tree, "proc/self/x", "");
-	sc.jobs = jobs_new(sc.tree.env.reader);
-	sc.jobs->adoption = adoption_new(sc.tree.env.root_fd, sc.tree.env.reader);
-	add(&sc, 50, 1, "orchestrate /data/a /data/b");
-	add(&sc, 100, 50, "first of a");
-	add(&sc, 200, 50, "first of b");
-	return sc;
+	tree_puts(&fx.tree, "proc/self/x", "");
+	fx.jobs = jobs_new(fx.tree.env.reader);
+	fx.jobs->adoption = adoption_new(fx.tree.env.root_fd, fx.tree.env.reader);
+	add(&fx, 50, 1, "orchestrate /data/a /data/b");
+	add(&fx, 100, 50, "first of a");
+	add(&fx, 200, 50, "first of b");
+	return fx;
 }
 
-static void scene_done(struct scene *sc)
+static void fixture_done(struct fixture *fx)
 {
-	jobs_free(sc->jobs);
-	sample_done(&sc->s);
-	tree_remove(&sc->tree);
+	jobs_free(fx->jobs);
+	sample_done(&fx->s);
+	tree_remove(&fx->tree);
 }
 
-static void put_environ(struct scene *sc, pid_t pid, const char *bytes, size_t n)
+static void put_environ(struct fixture *fx, pid_t pid, const char *bytes, size_t n)
 {
 	char path[64];
 
 	snprintf(path, sizeof path, "proc/%d/environ", (int)pid);
-	tree_write(&sc->tree, path, bytes, n);
+	tree_write(&fx->tree, path, bytes, n);
 }
 
-#define ENVIRON(sc, pid, text) put_environ(sc, pid, text, sizeof(text))
+#define ENVIRON(fx, pid, text) put_environ(fx, pid, text, sizeof(text))
 
-static bool look(struct scene *sc)
+static bool tick(struct fixture *fx)
 {
-	return adoption_tick(sc->jobs->adoption, &sc->s, &sc->jobs->roster, &sc->jobs->members);
+	return adoption_tick(fx->jobs->adoption, &fx->s, &fx->jobs->roster, &fx->jobs->members);
 }
 
-static int32_t job_of(const struct scene *sc, pid_t pid)
+static int32_t job_of(const struct fixture *fx, pid_t pid)
 {
-	return job_roster_find(&sc->jobs->roster, (struct proc_id){ pid, 500 }).job;
+	return job_roster_find(&fx->jobs->roster, (struct proc_id){ pid, 500 }).job;
 }
 
 static void test_adoption__belong_to_the_job_in_their_environment(void **state)
 {
-	struct scene sc = scene_new();
+	struct fixture fx = fixture_new();
 
-	add_job(&sc, "a", (struct claim){ .root = ROOT_A });
-	add_job(&sc, "b", (struct claim){ .root = ROOT_B });
-	add(&sc, STRANGER, 1, "x");
-	add(&sc, 301, STRANGER, "its child");
-	add(&sc, 302, 1, "of no job");
-	add(&sc, 303, 1, "of a job that is not here");
-	add(&sc, 304, 1, "of another user")->uid = UID + 1;
-	ENVIRON(&sc, STRANGER, "HOME=/x\0PROCTOR_JOB_ID=b\0");
-	ENVIRON(&sc, 302, "HOME=/x\0");
-	ENVIRON(&sc, 303, "PROCTOR_JOB_ID=c\0");
-	ENVIRON(&sc, 304, "PROCTOR_JOB_ID=b\0");
-	ENVIRON(&sc, 50, "PROCTOR_JOB_ID=b\0"); /* above its first process */
-	assert_true(look(&sc));
-	assert_int_equal(job_of(&sc, STRANGER), 1);
-	assert_int_equal(job_of(&sc, 301), 1);
-	assert_int_equal(job_of(&sc, 302), -1);
-	assert_int_equal(job_of(&sc, 303), -1);
-	assert_int_equal(job_of(&sc, 304), -1);
-	assert_int_equal(job_of(&sc, 50), -1);
-	assert_false(look(&sc));
-	add_job(&sc, "c", (struct claim){ .root = { 400, 500 } });
-	assert_true(look(&sc)); /* what was read before still counts */
-	assert_int_equal(job_of(&sc, 303), 2);
-	scene_done(&sc);
+	add_job(&fx, "a", (struct claim){ .root = ROOT_A });
+	add_job(&fx, "b", (struct claim){ .root = ROOT_B });
+	add(&fx, OUTSIDER, 1, "x");
+	add(&fx, 301, OUTSIDER, "its child");
+	add(&fx, 302, 1, "of no job");
+	add(&fx, 303, 1, "of a job that is not here");
+	add(&fx, 304, 1, "of another user")->uid = UID + 1;
+	ENVIRON(&fx, OUTSIDER, "HOME=/x\0PROCTOR_JOB_ID=b\0");
+	ENVIRON(&fx, 302, "HOME=/x\0");
+	ENVIRON(&fx, 303, "PROCTOR_JOB_ID=c\0");
+	ENVIRON(&fx, 304, "PROCTOR_JOB_ID=b\0");
+	ENVIRON(&fx, 50, "PROCTOR_JOB_ID=b\0"); /* above its first process */
+	assert_true(tick(&fx));
+	assert_int_equal(job_of(&fx, OUTSIDER), 1);
+	assert_int_equal(job_of(&fx, 301), 1);
+	assert_int_equal(job_of(&fx, 302), -1);
+	assert_int_equal(job_of(&fx, 303), -1);
+	assert_int_equal(job_of(&fx, 304), -1);
+	assert_int_equal(job_of(&fx, 50), -1);
+	assert_false(tick(&fx));
+	add_job(&fx, "c", (struct claim){ .root = { 400, 500 } });
+	assert_true(tick(&fx)); /* what was read before still counts */
+	assert_int_equal(job_of(&fx, 303), 2);
+	fixture_done(&fx);
 }
 
 static void test_adoption__are_read_once_for_each_program(void **state)
 {
-	struct scene sc = scene_new();
+	struct fixture fx = fixture_new();
 	struct event *exec;
 
-	add_job(&sc, "a", (struct claim){ .root = ROOT_A });
-	add(&sc, STRANGER, 1, "x");
-	ENVIRON(&sc, STRANGER, "HOME=/x\0");
-	assert_false(look(&sc));
-	ENVIRON(&sc, STRANGER, "PROCTOR_JOB_ID=a\0");
-	assert_false(look(&sc));
-	exec = sample_add_event(&sc.s, EVENT_EXEC);
-	exec->id = (struct proc_id){ STRANGER, 500 };
-	assert_true(look(&sc));
-	assert_int_equal(job_of(&sc, STRANGER), 0);
-	scene_done(&sc);
+	add_job(&fx, "a", (struct claim){ .root = ROOT_A });
+	add(&fx, OUTSIDER, 1, "x");
+	ENVIRON(&fx, OUTSIDER, "HOME=/x\0");
+	assert_false(tick(&fx));
+	ENVIRON(&fx, OUTSIDER, "PROCTOR_JOB_ID=a\0");
+	assert_false(tick(&fx));
+	exec = sample_add_event(&fx.s, EVENT_EXEC);
+	exec->id = (struct proc_id){ OUTSIDER, 500 };
+	assert_true(tick(&fx));
+	assert_int_equal(job_of(&fx, OUTSIDER), 0);
+	fixture_done(&fx);
 }
 
 static void test_adoption__read_few_environments_at_a_tick(void **state)
 {
-	struct scene sc = scene_new();
-	unsigned looks = 1;
+	struct fixture fx = fixture_new();
+	unsigned ticks = 1;
 
-	add_job(&sc, "a", (struct claim){ .root = ROOT_A });
+	add_job(&fx, "a", (struct claim){ .root = ROOT_A });
 	for (pid_t pid = 1000; pid < 1200; pid++)
-		add(&sc, pid, 1, "x");
-	ENVIRON(&sc, 1199, "PROCTOR_JOB_ID=a\0");
-	while (!look(&sc))
-		looks++;
-	assert_int_equal(looks, 5);
-	assert_int_equal(job_of(&sc, 1199), 0);
-	scene_done(&sc);
+		add(&fx, pid, 1, "x");
+	ENVIRON(&fx, 1199, "PROCTOR_JOB_ID=a\0");
+	while (!tick(&fx))
+		ticks++;
+	assert_int_equal(ticks, 5);
+	assert_int_equal(job_of(&fx, 1199), 0);
+	fixture_done(&fx);
 }
 
 static void test_adoption__waits_for_a_job_that_adopts(void **state)
 {
-	struct scene sc = scene_new();
+	struct fixture fx = fixture_new();
 
-	add(&sc, STRANGER, 1, "x");
-	ENVIRON(&sc, STRANGER, "PROCTOR_JOB_ID=a\0");
-	assert_false(look(&sc));
-	add_job(&sc, "a", (struct claim){ .root = ROOT_A });
-	sc.jobs->roster.rows.at[0]->job.has_recorder = true;
-	assert_false(look(&sc));
-	sc.jobs->roster.rows.at[0]->job.has_recorder = false;
-	sc.jobs->roster.rows.at[0]->job.status = JOB_COMPLETED;
-	assert_false(look(&sc));
-	scene_done(&sc);
+	add(&fx, OUTSIDER, 1, "x");
+	ENVIRON(&fx, OUTSIDER, "PROCTOR_JOB_ID=a\0");
+	assert_false(tick(&fx));
+	add_job(&fx, "a", (struct claim){ .root = ROOT_A });
+	fx.jobs->roster.rows.at[0]->job.has_recorder = true;
+	assert_false(tick(&fx));
+	fx.jobs->roster.rows.at[0]->job.has_recorder = false;
+	fx.jobs->roster.rows.at[0]->job.status = JOB_COMPLETED;
+	assert_false(tick(&fx));
+	fixture_done(&fx);
 }
 
 static void test_adoption__may_have_a_long_environment(void **state)
@@ -179,97 +179,97 @@ static void test_adoption__may_have_a_long_environment(void **state)
 		     { 90000, false } };
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct scene sc = scene_new();
+		struct fixture fx = fixture_new();
 		static char bytes[100000];
 
 		memset(bytes, 'v', rows[i].before);
 		bytes[rows[i].before - 1] = '\0';
 		memcpy(bytes + rows[i].before, "PROCTOR_JOB_ID=a", 17);
-		add_job(&sc, "a", (struct claim){ .root = ROOT_A });
-		add(&sc, STRANGER, 1, "x");
-		put_environ(&sc, STRANGER, bytes, rows[i].before + 17);
-		assert_int_equal(look(&sc), rows[i].is_found);
-		scene_done(&sc);
+		add_job(&fx, "a", (struct claim){ .root = ROOT_A });
+		add(&fx, OUTSIDER, 1, "x");
+		put_environ(&fx, OUTSIDER, bytes, rows[i].before + 17);
+		assert_int_equal(tick(&fx), rows[i].is_found);
+		fixture_done(&fx);
 	}
 }
 
 static void test_adoption__belong_to_the_job_whose_workspace_they_name(void **state)
 {
-	struct scene sc = scene_new();
+	struct fixture fx = fixture_new();
 
-	add_job(&sc, "a", (struct claim){ .root = ROOT_A, .workspace = "/data/a" });
-	add_job(&sc, "b",
+	add_job(&fx, "a", (struct claim){ .root = ROOT_A, .workspace = "/data/a" });
+	add_job(&fx, "b",
 	        (struct claim){ .root = ROOT_B, .workspace = "/data/a/b", .registrar = 305 });
-	add(&sc, STRANGER, 1, "train --out=/data/a/x");
-	add(&sc, 301, 1, "train /data/a/b");
-	add(&sc, 302, 1, "train /data/ab");
-	add(&sc, 303, 1, "train /data/a")->uid = UID + 1;
-	add(&sc, 304, 1, "train /data/a/b");
-	add(&sc, 305, 1, "submit /data/a/b"); /* registered it */
-	ENVIRON(&sc, 304, "PROCTOR_JOB_ID=a\0");
-	assert_true(look(&sc));
-	assert_int_equal(job_of(&sc, STRANGER), 0);
-	assert_int_equal(job_of(&sc, 301), 1);
-	assert_int_equal(job_of(&sc, 302), -1);
-	assert_int_equal(job_of(&sc, 303), -1);
-	assert_int_equal(job_of(&sc, 304), 0); /* what it says itself goes first */
-	assert_int_equal(job_of(&sc, 305), 0);
-	assert_int_equal(job_of(&sc, 50), -1);
-	scene_done(&sc);
+	add(&fx, OUTSIDER, 1, "train --out=/data/a/x");
+	add(&fx, 301, 1, "train /data/a/b");
+	add(&fx, 302, 1, "train /data/ab");
+	add(&fx, 303, 1, "train /data/a")->uid = UID + 1;
+	add(&fx, 304, 1, "train /data/a/b");
+	add(&fx, 305, 1, "submit /data/a/b"); /* registered it */
+	ENVIRON(&fx, 304, "PROCTOR_JOB_ID=a\0");
+	assert_true(tick(&fx));
+	assert_int_equal(job_of(&fx, OUTSIDER), 0);
+	assert_int_equal(job_of(&fx, 301), 1);
+	assert_int_equal(job_of(&fx, 302), -1);
+	assert_int_equal(job_of(&fx, 303), -1);
+	assert_int_equal(job_of(&fx, 304), 0); /* what it claims itself goes first */
+	assert_int_equal(job_of(&fx, 305), 0);
+	assert_int_equal(job_of(&fx, 50), -1);
+	fixture_done(&fx);
 }
 
 static void test_adoption__belong_to_the_job_whose_group_they_are_in(void **state)
 {
-	struct scene sc = scene_new();
+	struct fixture fx = fixture_new();
 
-	tree_puts(&sc.tree, "cg/a/cgroup.procs", "300\n304\n77777\n");
-	tree_puts(&sc.tree, "cg/a/below/cgroup.procs", "301\n");
-	add_job(&sc, "a", (struct claim){ .root = ROOT_A, .cgroup = "cg/a" });
-	add_job(&sc, "b", (struct claim){ .root = ROOT_B });
-	add(&sc, STRANGER, 1, "x");
-	add(&sc, 301, 1, "below");
-	add(&sc, 302, STRANGER, "child that moved out");
-	add(&sc, 303, 1, "elsewhere");
-	add(&sc, 304, 1, "another user's")->uid = 0;
-	ENVIRON(&sc, STRANGER, "PROCTOR_JOB_ID=b\0");
-	ENVIRON(&sc, 302, "PROCTOR_JOB_ID=b\0");
-	assert_true(look(&sc));
-	assert_int_equal(job_of(&sc, STRANGER), 0);
-	assert_int_equal(job_of(&sc, 301), 0);
-	assert_int_equal(job_of(&sc, 302), 0);
-	assert_int_equal(job_of(&sc, 303), -1);
-	assert_int_equal(job_of(&sc, 304), -1);
-	scene_done(&sc);
+	tree_puts(&fx.tree, "cg/a/cgroup.procs", "300\n304\n77777\n");
+	tree_puts(&fx.tree, "cg/a/below/cgroup.procs", "301\n");
+	add_job(&fx, "a", (struct claim){ .root = ROOT_A, .cgroup = "cg/a" });
+	add_job(&fx, "b", (struct claim){ .root = ROOT_B });
+	add(&fx, OUTSIDER, 1, "x");
+	add(&fx, 301, 1, "below");
+	add(&fx, 302, OUTSIDER, "child that moved out");
+	add(&fx, 303, 1, "elsewhere");
+	add(&fx, 304, 1, "another user's")->uid = 0;
+	ENVIRON(&fx, OUTSIDER, "PROCTOR_JOB_ID=b\0");
+	ENVIRON(&fx, 302, "PROCTOR_JOB_ID=b\0");
+	assert_true(tick(&fx));
+	assert_int_equal(job_of(&fx, OUTSIDER), 0);
+	assert_int_equal(job_of(&fx, 301), 0);
+	assert_int_equal(job_of(&fx, 302), 0);
+	assert_int_equal(job_of(&fx, 303), -1);
+	assert_int_equal(job_of(&fx, 304), -1);
+	fixture_done(&fx);
 }
 
 static void test_adoption__of_a_group_that_two_jobs_have_are_nobodys(void **state)
 {
-	struct scene sc = scene_new();
+	struct fixture fx = fixture_new();
 
-	tree_puts(&sc.tree, "cg/a/cgroup.procs", "300\n");
-	add_job(&sc, "a", (struct claim){ .root = ROOT_A, .cgroup = "cg/a" });
-	add_job(&sc, "b", (struct claim){ .root = ROOT_B, .cgroup = "cg/a" });
-	add(&sc, STRANGER, 1, "x");
-	assert_false(look(&sc));
-	scene_done(&sc);
+	tree_puts(&fx.tree, "cg/a/cgroup.procs", "300\n");
+	add_job(&fx, "a", (struct claim){ .root = ROOT_A, .cgroup = "cg/a" });
+	add_job(&fx, "b", (struct claim){ .root = ROOT_B, .cgroup = "cg/a" });
+	add(&fx, OUTSIDER, 1, "x");
+	assert_false(tick(&fx));
+	fixture_done(&fx);
 }
 
 static void test_adoption__forgets_the_claims_of_a_job_that_is_removed(void **state)
 {
-	struct scene sc = scene_new();
+	struct fixture fx = fixture_new();
 
-	add_job(&sc, "a", (struct claim){ .root = ROOT_A, .workspace = "/data/a" });
-	add_job(&sc, "b", (struct claim){ .root = ROOT_B, .workspace = "/data/b" });
-	jobs_remove(sc.jobs, 0);
-	add(&sc, STRANGER, 1, "x /data/a");
-	add(&sc, 301, 1, "x /data/b");
-	ENVIRON(&sc, 302, "PROCTOR_JOB_ID=b\0");
-	add(&sc, 302, 1, "x");
-	assert_true(look(&sc));
-	assert_int_equal(job_of(&sc, STRANGER), -1);
-	assert_int_equal(job_of(&sc, 301), 1);
-	assert_int_equal(job_of(&sc, 302), 1);
-	scene_done(&sc);
+	add_job(&fx, "a", (struct claim){ .root = ROOT_A, .workspace = "/data/a" });
+	add_job(&fx, "b", (struct claim){ .root = ROOT_B, .workspace = "/data/b" });
+	jobs_remove(fx.jobs, 0);
+	add(&fx, OUTSIDER, 1, "x /data/a");
+	add(&fx, 301, 1, "x /data/b");
+	ENVIRON(&fx, 302, "PROCTOR_JOB_ID=b\0");
+	add(&fx, 302, 1, "x");
+	assert_true(tick(&fx));
+	assert_int_equal(job_of(&fx, OUTSIDER), -1);
+	assert_int_equal(job_of(&fx, 301), 1);
+	assert_int_equal(job_of(&fx, 302), 1);
+	fixture_done(&fx);
 }
 
 RUN_TESTS(TEST(test_adoption__belong_to_the_job_in_their_environment),

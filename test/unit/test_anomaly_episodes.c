@@ -4,7 +4,7 @@
 #include "check.h"
 #include "model_kit.h"
 
-static void look(struct ticks *w, double after_s, uint64_t fds)
+static void tick(struct ticks *w, double after_s, uint64_t fds)
 {
 	struct proc_snap *p;
 
@@ -12,23 +12,23 @@ static void look(struct ticks *w, double after_s, uint64_t fds)
 	p = kit_add(w, 10, -100);
 	readings_set(&p->s.r, PROC_FDS, fds);
 	readings_set(&p->s.r, PROC_FD_LIMIT, 100);
-	kit_tell(w);
+	kit_report(w);
 }
 
 static void test_anomaly_episodes__begin_once_keep_the_peak_and_end(void **state)
 {
 	struct ticks w = kit_ticks();
 
-	look(&w, 0, 89);
+	tick(&w, 0, 89);
 	assert_int_equal(w.reported.len, 0);
-	look(&w, 1, 90);
+	tick(&w, 1, 90);
 	assert_int_equal(w.reported.len, 1);
 	assert_int_equal(w.reported.at[0].news, ANOMALY_BEGAN);
-	look(&w, 2, 95);
+	tick(&w, 2, 95);
 	assert_int_equal(w.reported.at[0].news, ANOMALY_SAME);
-	look(&w, 3, 91);
+	tick(&w, 3, 91);
 	assert_int_equal(w.reported.at[0].news, ANOMALY_SAME);
-	look(&w, 4, 50);
+	tick(&w, 4, 50);
 	assert_int_equal(w.reported.len, 1);
 	assert_int_equal(w.reported.at[0].news, ANOMALY_ENDED);
 	assert_int_equal(w.reported.at[0].seq, 1);
@@ -36,9 +36,9 @@ static void test_anomaly_episodes__begin_once_keep_the_peak_and_end(void **state
 	assert_int_equal(w.reported.at[0].began_wall_ns, KIT_WALL_NS + NS_PER_S);
 	assert_int_equal(w.reported.at[0].ended_wall_ns, KIT_WALL_NS + 4 * NS_PER_S);
 	assert_int_equal(w.reported.at[0].seen_boot_ns, KIT_BOOT_NS + 3 * NS_PER_S);
-	look(&w, 5, 50);
+	tick(&w, 5, 50);
 	assert_int_equal(w.reported.len, 0);
-	look(&w, 6, 90);
+	tick(&w, 6, 90);
 	assert_int_equal(w.reported.at[0].news, ANOMALY_BEGAN);
 	assert_int_equal(w.reported.at[0].seq, 2);
 	kit_ticks_done(&w);
@@ -48,12 +48,12 @@ static void test_anomaly_episodes__report_a_peak_that_moved_by_a_tenth(void **st
 {
 	struct ticks w = kit_ticks();
 
-	look(&w, 0, 90);
-	look(&w, 1, 99);
+	tick(&w, 0, 90);
+	tick(&w, 1, 99);
 	assert_int_equal(w.reported.at[0].news, ANOMALY_SAME);
-	look(&w, 2, 100);
+	tick(&w, 2, 100);
 	assert_int_equal(w.reported.at[0].news, ANOMALY_CHANGED);
-	look(&w, 3, 100);
+	tick(&w, 3, 100);
 	assert_int_equal(w.reported.at[0].news, ANOMALY_SAME);
 	kit_ticks_done(&w);
 }
@@ -74,11 +74,11 @@ static void test_anomaly_episodes__only_rise_in_severity(void **state)
 
 	kit_tick(&w, 0);
 	kit_rss(kit_add(&w, 10, -100), 400 * KIT_MIB);
-	kit_tell(&w);
+	kit_report(&w);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		kit_tick(&w, 1 + (double)i);
 		kit_rss(kit_add(&w, 10, -100), rows[i].rss_mib * KIT_MIB);
-		assert_int_equal(kit_tell(&w), 1);
+		assert_int_equal(kit_report(&w), 1);
 		assert_int_equal(w.reported.at[0].severity, rows[i].severity);
 		assert_int_equal(w.reported.at[0].news, rows[i].news);
 	}
@@ -95,7 +95,7 @@ static void test_anomaly_episodes__follow_memory_pressure_downwards(void **state
 		kit_tick(&w, (double)i);
 		readings_set(&w.snap.host, HOST_MEM_TOTAL, 1000);
 		readings_set(&w.snap.host, HOST_MEM_AVAILABLE, available[i]);
-		assert_int_equal(kit_tell(&w), 1);
+		assert_int_equal(kit_report(&w), 1);
 	}
 	assert_int_equal(w.reported.at[0].news, ANOMALY_ENDED);
 	assert_true(w.reported.at[0].value == 90 && w.reported.at[0].peak == 40);
@@ -107,17 +107,17 @@ static void test_anomaly_episodes__end_with_the_process_and_spare_its_successor(
 	struct ticks w = kit_ticks();
 	struct proc_snap *p;
 
-	look(&w, 0, 95);
+	tick(&w, 0, 95);
 	kit_tick(&w, 1);
 	p = kit_add(&w, 10, -50); /* the same pid, another life */
 	readings_set(&p->s.r, PROC_FDS, 95);
 	readings_set(&p->s.r, PROC_FD_LIMIT, 100);
-	assert_int_equal(kit_tell(&w), 2);
+	assert_int_equal(kit_report(&w), 2);
 	assert_int_equal(w.reported.at[0].news, ANOMALY_ENDED);
 	assert_int_equal(w.reported.at[1].news, ANOMALY_BEGAN);
 	assert_int_equal(w.reported.at[1].seq, 2);
 	kit_tick(&w, 2); /* nobody is there any more */
-	assert_int_equal(kit_tell(&w), 1);
+	assert_int_equal(kit_report(&w), 1);
 	assert_int_equal(w.reported.at[0].news, ANOMALY_ENDED);
 	kit_ticks_done(&w);
 }
@@ -126,10 +126,10 @@ static void test_anomaly_episodes__are_not_changed_by_a_flush(void **state)
 {
 	struct ticks w = kit_ticks();
 
-	look(&w, 0, 95);
+	tick(&w, 0, 95);
 	kit_tick(&w, 1);
 	w.snap.events_only = true;
-	assert_int_equal(kit_tell(&w), 0);
+	assert_int_equal(kit_report(&w), 0);
 	assert_int_equal(w.episodes.open.len, 1);
 	kit_ticks_done(&w);
 }
@@ -138,7 +138,7 @@ static void test_anomaly_episodes__all_end_with_the_recorder(void **state)
 {
 	struct ticks w = kit_ticks();
 
-	look(&w, 0, 95);
+	tick(&w, 0, 95);
 	vec_reset(&w.reported);
 	w.snap.wall_ns = KIT_WALL_NS - NS_PER_S;
 	episodes_end(&w.episodes, &w.snap, &w.reported);
@@ -161,7 +161,7 @@ static void test_anomaly_episodes__are_bounded_and_the_rest_is_counted(void **st
 		readings_set(&p->s.r, PROC_FDS, 64);
 		readings_set(&p->s.r, PROC_FD_LIMIT, 64);
 	}
-	assert_int_equal(kit_tell(&w), EPISODES_MAX);
+	assert_int_equal(kit_report(&w), EPISODES_MAX);
 	assert_int_equal(w.episodes.dropped, 3);
 	kit_ticks_done(&w);
 }

@@ -6,7 +6,7 @@
 
 /* ---- memory spike ---------------------------------------------------------------------------- */
 
-/* Its memory at two looks, and how it was judged at the second: no finding, or the severity. */
+/* Its memory at two ticks, and how it was judged at the second: no finding, or the severity. */
 static int judge_growth(double first_s, uint64_t before, double second_s, uint64_t after)
 {
 	struct ticks w = kit_ticks();
@@ -47,7 +47,7 @@ static void test_memory_spike__matches_exactly_at_each_boundary(void **state)
 		{ 29.999, 200 << 10, 600 << 10, SEVERITY_CRITICAL }, /* within the window */
 		{ 30, 200 << 10, 600 << 10, SEVERITY_CRITICAL },     /* as long as it */
 		{ 30.001, 200 << 10, 600 << 10, -1 },                /* the first mark is too old */
-		{ 0, 200 << 10, 600 << 10, SEVERITY_CRITICAL },      /* two looks at one instant */
+		{ 0, 200 << 10, 600 << 10, SEVERITY_CRITICAL },      /* two ticks at one instant */
 		{ 10, 0, 600 << 10, -1 },                            /* nothing to compare with */
 	};
 
@@ -181,7 +181,7 @@ static void test_memory_spike__is_found_outside_of_jobs(void **state)
 
 struct burn {
 	double ratio; /* of a core */
-	double for_s; /* … for so long, a look a second */
+	double for_s; /* … for so long, a tick a second */
 	pid_t ppid;   /* at last; it began with 5 */
 	int32_t job;
 	double pause_at_s; /* one second of nothing; 0: none */
@@ -226,7 +226,7 @@ static void test_runaway__is_busy_without_a_break_and_lost_its_parent(void **sta
 		{ { .ratio = 0.899, .for_s = 60, .ppid = 1 }, 0 },
 		{ { .ratio = 3.5, .for_s = 90, .ppid = 1 }, 1 },
 		{ { .ratio = 1, .for_s = 600, .ppid = 5 }, 0 }, /* somebody waits for it */
-		{ { .ratio = 1, .for_s = 600, .ppid = 0 }, 0 }, /* not known who */
+		{ { .ratio = 1, .for_s = 600, .ppid = 0 }, 0 }, /* the parent is unknown */
 		{ { .ratio = 1, .for_s = 90, .ppid = 1, .job = -1 }, 0 },
 		{ { .ratio = 1, .for_s = 90, .ppid = 1, .pause_at_s = 40 }, 0 },
 		{ { .ratio = 1, .for_s = 90, .ppid = 1, .pause_at_s = 20 }, 1 },
@@ -246,7 +246,7 @@ static void test_runaway__uses_the_parent_of_the_spawn_event(void **state)
 		struct proc_snap *p;
 
 		kit_tick(&w, s);
-		p = kit_add(&w, 10, 0); /* its parent is 1 at the first look already … */
+		p = kit_add(&w, 10, 0); /* its parent is 1 at the first tick already … */
 		readings_set(&p->s.r, PROC_CPU_TIME, cpu_ns);
 		if (s == 0) { /* … but another one's at its birth */
 			struct event *e = vec_push(&w.snap.events, EVENTS_MAX);

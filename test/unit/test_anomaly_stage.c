@@ -4,7 +4,7 @@
 #include "check.h"
 #include "model_kit.h"
 
-static void look(struct anomaly_stage *w, struct ticks *world, double after_s, uint64_t fds)
+static void tick(struct anomaly_stage *w, struct ticks *world, double after_s, uint64_t fds)
 {
 	struct proc_snap *p;
 
@@ -31,9 +31,9 @@ static void test_anomaly_stage__reports_the_beginning_and_the_end_only(void **st
 	struct anomaly_stage w = { 0 };
 	const struct event *e;
 
-	look(&w, &world, 0, 5);
+	tick(&w, &world, 0, 5);
 	assert_int_equal(world.snap.events.len, 0);
-	look(&w, &world, 1, 60);
+	tick(&w, &world, 1, 60);
 	assert_int_equal(world.snap.events.len, 1);
 	e = world.snap.events.at;
 	assert_int_equal(e->kind, EVENT_ANOMALY);
@@ -43,11 +43,11 @@ static void test_anomaly_stage__reports_the_beginning_and_the_end_only(void **st
 	assert_string_equal(text_of(&world, e->name), "fd_exhaustion");
 	assert_string_equal(text_of(&world, e->text),
 	                    "open files: python 10 60 of the 64 it may open, high");
-	look(&w, &world, 2, 61);
+	tick(&w, &world, 2, 61);
 	assert_int_equal(world.snap.events.len, 0);
 	assert_int_equal(world.snap.anomalies.len, 1);
 	assert_true(w.episodes.open.len > 0);
-	look(&w, &world, 3, 5);
+	tick(&w, &world, 3, 5);
 	assert_int_equal(world.snap.events.len, 1);
 	e = world.snap.events.at;
 	assert_int_equal(e->count, 2 * NS_PER_S);
@@ -63,7 +63,7 @@ static void test_anomaly_stage__ends_open_episodes_with_the_last_flush(void **st
 	struct ticks world = kit_ticks();
 	struct anomaly_stage w = { 0 };
 
-	look(&w, &world, 0, 60);
+	tick(&w, &world, 0, 60);
 	kit_tick(&world, 5);
 	world.snap.events_only = true;
 	anomaly_stage_run(&w, &world.snap, NULL);
@@ -83,7 +83,7 @@ static void test_anomaly_stage__does_nothing_without_a_configuration(void **stat
 	struct anomaly_stage w = { 0 };
 
 	world.config = (struct anomaly_config){ 0 };
-	look(&w, &world, 0, 64);
+	tick(&w, &world, 0, 64);
 	assert_int_equal(world.snap.anomalies.len, 0);
 	assert_int_equal(w.processes.trails.len, 0);
 	anomaly_stage_done(&w);

@@ -7,9 +7,9 @@
 #include "model/sample.h"
 
 #define LIMIT 0.01
-#define COSTS(percent) ((uint64_t)((percent)*1e7)) /* of one look a second */
+#define COSTS(percent) ((uint64_t)((percent)*1e7)) /* of one tick a second */
 
-/* Feeds looks of that cost until so much time of theirs has passed. How often the level changed. */
+/* Feeds ticks of that cost until so much time of theirs has passed. How often the level changed. */
 static unsigned feed(struct budget *b, uint64_t cost_ns, uint64_t base_ns, unsigned seconds)
 {
 	unsigned changes = 0;

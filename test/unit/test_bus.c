@@ -130,11 +130,11 @@ static void test_bus__resumes_at_a_number_that_is_still_in_the_ring(void **state
 	oldest = e.seq;
 	assert_true(oldest > 1 && oldest < 5000);
 	assert_int_equal(lost, oldest - 1);
-	c = bus_begin(bus); /* whatever is left, and who asks for that lost nothing */
+	c = bus_begin(bus); /* whatever is left, and a reader of that lost nothing */
 	assert_true(bus_next(bus, &c, &everything, &e, &lost));
 	assert_int_equal(e.seq, oldest);
 	assert_int_equal(lost, 0);
-	c = bus_at(bus, bus_next_seq(bus)); /* he has read all there is */
+	c = bus_at(bus, bus_next_seq(bus)); /* it has read all there is */
 	assert_false(bus_next(bus, &c, &everything, &e, &lost));
 	assert_int_equal(lost, 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a job's control group would be made, and what is said where it cannot: on trees made by
+/* Where a job's control group would be made, and what is reported where it cannot: on trees made by
  * hand. test/kernel/test_group.c has the real ones. */
 #include "job/cgroup/job_cgroup.h"
 #include "job/cgroup/cgroup_home.h"

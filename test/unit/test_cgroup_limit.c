@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is written into a group's files, and how they tell that a limit was met; files as the kernel
+/* What is written into a group's files, and how they show that a limit was met; files as the kernel
  * has them. */
 #include "job/cgroup/cgroup_limit.h"
 #include "fake_machine.h"

@@ -219,7 +219,7 @@ static void burn(uint64_t ns)
 }
 
 /* In the child that lives in the new group: 0 when the probe sees the group as it is. */
-static int look_from_inside(const struct probe_env *env, bool has_limit)
+static int read_from_inside(const struct probe_env *env, bool has_limit)
 {
 	struct sample s = { 0 };
 	void *self = tree_probe(&probe_cgroup, env, &s);
@@ -268,7 +268,7 @@ static void test_cgroup_probe__sees_a_real_group_with_a_real_limit(void **state)
 	if (child == 0) {
 		snprintf(mypid, sizeof mypid, "%d", getpid());
 		_exit(put_live(env.root_fd, dir, "cgroup.procs", mypid)
-		              ? look_from_inside(&env, has_limit)
+		              ? read_from_inside(&env, has_limit)
 		              : 9);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);

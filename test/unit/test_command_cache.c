@@ -11,7 +11,7 @@ static struct command_cache *open_commands(const struct tree *t)
 	return command_cache_new(t->env.reader, 0);
 }
 
-/* A scan that sees one process, and what the cache says of it; valid until the next call. */
+/* A scan that sees one process, and what the cache has of it; valid until the next call. */
 static const char *command_of(struct command_cache *c, struct sample *s, struct proc_id id,
                               const char *comm, uint64_t exec_id)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What processes do on GPUs, by their open files: which count, and for whom. */
+/* What processes do on GPUs, by their open files: which count, and for which process. */
 #include "probe/gpu/drm_clients.h"
 
 #include "fake_machine.h"
@@ -73,7 +73,7 @@ static void test_drm_clients__count_a_duplicated_descriptor_once(void **state)
 	end(c);
 	assert_int_equal(sample.gpu_uses.len, 1);
 	assert_int_equal(use_of(42)->r.value[GPU_USE_MEM], 120 * KIB);
-	assert_false(readings_has(&use_of(42)->r, GPU_USE_SM)); /* of one look, no load is known */
+	assert_false(readings_has(&use_of(42)->r, GPU_USE_SM)); /* of one tick, no load is known */
 	drm_clients_free(c);
 }
 

@@ -10,7 +10,7 @@
 #include "engine/registry.h"
 #include "fake_machine.h"
 
-struct scene {
+struct fixture {
 	struct tree tree;
 	char *db_path;
 	struct loop *loop;
@@ -22,143 +22,143 @@ struct scene {
 	bool end_is_stored;
 };
 
-static void add_to_order(struct scene *sc, char what)
+static void add_to_order(struct fixture *fx, char what)
 {
-	size_t n = strlen(sc->order);
+	size_t n = strlen(fx->order);
 
-	if (n < sizeof sc->order - 1)
-		sc->order[n] = what;
+	if (n < sizeof fx->order - 1)
+		fx->order[n] = what;
 }
 
 static void take(void *self, const struct snapshot *snap)
 {
-	struct scene *sc = self;
+	struct fixture *fx = self;
 
-	sc->ticks += !snap->events_only;
-	sc->flushes += snap->events_only;
-	sc->last_ones += snap->is_last;
-	add_to_order(sc, snap->events_only ? 'f' : 't');
+	fx->ticks += !snap->events_only;
+	fx->flushes += snap->events_only;
+	fx->last_ones += snap->is_last;
+	add_to_order(fx, snap->events_only ? 'f' : 't');
 	vec_each(&snap->events, e)
 		if (e->kind == EVENT_MARK)
-			snprintf(sc->mark, sizeof sc->mark, "%.*s", (int)e->name.len,
+			snprintf(fx->mark, sizeof fx->mark, "%.*s", (int)e->name.len,
 			         snapshot_text(snap, e->name));
 }
 
 static void take_outcome(void *self, const struct snapshot *snap, bool is_stored)
 {
-	struct scene *sc = self;
+	struct fixture *fx = self;
 
 	assert_true(snapshot_has_end(snap));
-	add_to_order(sc, 'o');
-	sc->end_is_stored = is_stored;
-	loop_stop(sc->loop);
+	add_to_order(fx, 'o');
+	fx->end_is_stored = is_stored;
+	loop_stop(fx->loop);
 }
 
 static void stop_loop(void *self)
 {
-	struct scene *sc = self;
+	struct fixture *fx = self;
 
-	loop_stop(sc->loop);
+	loop_stop(fx->loop);
 }
 
 /* The timer of the engine fires once at the start; the next tick is an hour away. */
-static void run_until_idle(struct scene *sc)
+static void run_until_idle(struct fixture *fx)
 {
-	struct loop_source *timer = loop_add_timer(sc->loop, clock_mono_ns() + 50 * NS_PER_MS,
-	                                           stop_loop, sc);
+	struct loop_source *timer = loop_add_timer(fx->loop, clock_mono_ns() + 50 * NS_PER_MS,
+	                                           stop_loop, fx);
 	struct err err;
 
-	assert_int_equal(loop_run(sc->loop, &err), 0);
+	assert_int_equal(loop_run(fx->loop, &err), 0);
 	loop_remove(timer);
 }
 
 static int setup(void **state)
 {
-	struct scene *sc = xcalloc(1, sizeof *sc);
+	struct fixture *fx = xcalloc(1, sizeof *fx);
 	struct engine_options options = { .sampler = { .no_bpf = true, .no_events = true },
 		                          .interval_ns = 3600 * NS_PER_S };
 	struct pipeline pipeline;
 	struct err err;
 
-	*state = sc;
-	sc->tree = tree_new();
-	sc->db_path = xasprintf("%s/proctor.db", sc->tree.path);
-	options.recorder.store.path = sc->db_path;
-	if (loop_new(&sc->loop, &err) < 0 || engine_new(sc->loop, &options, &sc->engine, &err) < 0)
+	*state = fx;
+	fx->tree = tree_new();
+	fx->db_path = xasprintf("%s/proctor.db", fx->tree.path);
+	options.recorder.store.path = fx->db_path;
+	if (loop_new(&fx->loop, &err) < 0 || engine_new(fx->loop, &options, &fx->engine, &err) < 0)
 		return -1;
 	pipeline = (struct pipeline){
-		.stages = { { "pressure", PASS_TICK, engine_stage_pressure, sc->engine },
-		            { "job figures", PASS_ALL, engine_stage_jobs, sc->engine } },
-		.sinks = { { "latest", PASS_TICK, latest_snapshot_take, .self = &sc->latest },
-		           { "log", PASS_ALL, take, .outcome = take_outcome, .self = sc },
-		           engine_sink_recorder(sc->engine) },
+		.stages = { { "pressure", PASS_TICK, engine_stage_pressure, fx->engine },
+		            { "job figures", PASS_ALL, engine_stage_jobs, fx->engine } },
+		.sinks = { { "latest", PASS_TICK, latest_snapshot_take, .self = &fx->latest },
+		           { "log", PASS_ALL, take, .outcome = take_outcome, .self = fx },
+		           engine_sink_recorder(fx->engine) },
 	};
-	engine_set_pipeline(sc->engine, &pipeline);
-	registry_begin(sc->engine);
-	run_until_idle(sc);
+	engine_set_pipeline(fx->engine, &pipeline);
+	registry_begin(fx->engine);
+	run_until_idle(fx);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	engine_free(sc->engine);
-	latest_snapshot_done(&sc->latest);
-	loop_free(sc->loop);
-	free(sc->db_path);
-	tree_remove(&sc->tree);
-	free(sc);
+	engine_free(fx->engine);
+	latest_snapshot_done(&fx->latest);
+	loop_free(fx->loop);
+	free(fx->db_path);
+	tree_remove(&fx->tree);
+	free(fx);
 	return 0;
 }
 
 static void test_engine__ticks_by_its_timer(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	struct engine_status status;
 
-	assert_int_equal(sc->ticks, 1);
-	assert_non_null(sc->latest.snap);
-	assert_non_null(snapshot_find(sc->latest.snap, getpid()));
-	assert_non_null(sc->latest.snap->pressure_level);
-	engine_status(sc->engine, &status);
+	assert_int_equal(fx->ticks, 1);
+	assert_non_null(fx->latest.snap);
+	assert_non_null(snapshot_find(fx->latest.snap, getpid()));
+	assert_non_null(fx->latest.snap->pressure_level);
+	engine_status(fx->engine, &status);
 	assert_int_equal(status.totals.ticks, 1);
 	assert_int_equal(status.totals.missed_ticks, 0);
 }
 
 static void test_engine_emit__reaches_the_sinks_with_a_flush(void **state)
 {
-	struct scene *sc = *state;
-	const struct snapshot *latest = sc->latest.snap;
+	struct fixture *fx = *state;
+	const struct snapshot *latest = fx->latest.snap;
 	const struct event mark = { .kind = EVENT_MARK, .job = -1 };
 
-	assert_true(engine_emit(sc->engine, &mark, "epoch", "{}"));
-	assert_string_equal(sc->mark, "");
-	engine_flush(sc->engine);
-	assert_string_equal(sc->mark, "epoch");
-	assert_string_equal(sc->order, "tf");
-	assert_ptr_equal(sc->latest.snap, latest); /* which a flush does not replace */
+	assert_true(engine_emit(fx->engine, &mark, "epoch", "{}"));
+	assert_string_equal(fx->mark, "");
+	engine_flush(fx->engine);
+	assert_string_equal(fx->mark, "epoch");
+	assert_string_equal(fx->order, "tf");
+	assert_ptr_equal(fx->latest.snap, latest); /* which a flush does not replace */
 }
 
 static void test_engine_flush__without_events_hands_out_nothing(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	engine_flush(sc->engine);
-	assert_int_equal(sc->flushes, 0);
+	engine_flush(fx->engine);
+	assert_int_equal(fx->flushes, 0);
 }
 
 static void test_engine_tick__happens_at_once(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	engine_tick(sc->engine);
-	assert_int_equal(sc->ticks, 2);
+	engine_tick(fx->engine);
+	assert_int_equal(fx->ticks, 2);
 }
 
 static void test_engine__reports_the_end_of_a_job_after_it_was_stored(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	struct job job = { .id = "short", .type = "test", .uid = geteuid() };
 	pid_t child = fork();
 	struct err err;
@@ -167,42 +167,42 @@ static void test_engine__reports_the_end_of_a_job_after_it_was_stored(void **sta
 		pause();
 		_exit(0);
 	}
-	assert_int_equal(registry_start(sc->engine, &job, child, &job.handle, &err), 0);
-	engine_tick(sc->engine);
+	assert_int_equal(registry_start(fx->engine, &job, child, &job.handle, &err), 0);
+	engine_tick(fx->engine);
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, NULL, 0), child);
-	engine_tick(sc->engine); /* without event sources the end is inferred */
-	if (!sc->end_is_stored)  /* the recorder may be done already: then the tick reported it */
-		assert_int_equal(loop_run(sc->loop, &err), 0);
-	assert_string_equal(sc->order, "ttto");
-	assert_true(sc->end_is_stored);
+	engine_tick(fx->engine); /* without event sources the end is inferred */
+	if (!fx->end_is_stored)  /* the recorder may be done already: then the tick reported it */
+		assert_int_equal(loop_run(fx->loop, &err), 0);
+	assert_string_equal(fx->order, "ttto");
+	assert_true(fx->end_is_stored);
 }
 
 static void test_engine_stop__is_one_last_flush(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	const struct event mark = { .kind = EVENT_MARK, .job = -1 };
 	struct engine_totals totals;
 
-	assert_true(engine_emit(sc->engine, &mark, "end", "{}"));
-	engine_stop(TAKE_PTR(sc->engine), &totals);
-	assert_int_equal(sc->last_ones, 1);
-	assert_string_equal(sc->order, "tf");
+	assert_true(engine_emit(fx->engine, &mark, "end", "{}"));
+	engine_stop(TAKE_PTR(fx->engine), &totals);
+	assert_int_equal(fx->last_ones, 1);
+	assert_string_equal(fx->order, "tf");
 	assert_int_equal(totals.recorder.stored, 1);
 	assert_int_equal(totals.recorder.lost, 0);
 }
 
 static void test_engine_tune__starts_a_new_grid(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	const struct engine_tuning to = { .interval_ns = 10 * NS_PER_MS };
 	struct engine_status status;
 
-	engine_tune(sc->engine, &to);
-	engine_status(sc->engine, &status);
+	engine_tune(fx->engine, &to);
+	engine_status(fx->engine, &status);
 	assert_int_equal(status.configured_interval_ns, 10 * NS_PER_MS);
-	while (sc->ticks < 4)
-		run_until_idle(sc);
+	while (fx->ticks < 4)
+		run_until_idle(fx);
 }
 
 #define ENGINE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -9,7 +9,7 @@
 #include "base/scan.h"
 #include "fake_machine.h"
 
-/* Who waited for a helper that hangs would take for ever; a busy machine needs a moment to start a
+/* A wait for a helper that hangs would take for ever; a busy machine needs a moment to start a
  * process. */
 #define TURN_MAX_NS (5 * NS_PER_S)
 #define TURNS 2000 /* of 10 ms or more, until something must have happened */

@@ -8,7 +8,7 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-struct scene {
+struct fixture {
 	struct sample cur;
 	struct job_roster jobs;
 	struct snapshot snap;
@@ -24,88 +24,88 @@ static void use(struct sample *s, uint32_t gpu, struct proc_id id, uint64_t byte
 }
 
 /* Two GPUs, the second of which does not answer; a process of a job and one of nobody. */
-static struct scene scene_of(bool jobs_only)
+static struct fixture fixture_of(bool jobs_only)
 {
-	struct scene sc = { .cur = kit_sample(NS_PER_S) };
-	struct gpu_sample *gpu = vec_push(&sc.cur.gpus, GPUS_MAX);
-	struct proc_sample *p = kit_proc(&sc.cur, 10, 500);
-	int32_t job = job_roster_add(&sc.jobs, "train-1", "train", WALL0_NS);
+	struct fixture fx = { .cur = kit_sample(NS_PER_S) };
+	struct gpu_sample *gpu = vec_push(&fx.cur.gpus, GPUS_MAX);
+	struct proc_sample *p = kit_proc(&fx.cur, 10, 500);
+	int32_t job = job_roster_add(&fx.jobs, "train-1", "train", WALL0_NS);
 
 	snprintf(gpu->name, sizeof gpu->name, "NVIDIA A100-SXM4-40GB");
 	snprintf(gpu->uuid, sizeof gpu->uuid, "GPU-5d1f");
 	readings_set(&gpu->r, GPU_UTIL, 83);
 	readings_set(&gpu->r, GPU_MEM_USED, 1234 * MIB);
 	readings_set(&gpu->r, GPU_POWER, 231450);
-	vec_push(&sc.cur.gpus, GPUS_MAX)->index = 1;
+	vec_push(&fx.cur.gpus, GPUS_MAX)->index = 1;
 	readings_set(&p->r, PROC_GPU_MEM, 1000 * MIB);
-	kit_proc(&sc.cur, 11, 600);
-	use(&sc.cur, 0, p->id, 1000 * MIB);
-	use(&sc.cur, 0, (struct proc_id){ 11, 600 }, 200 * MIB);
-	use(&sc.cur, 1, (struct proc_id){ 10, 0 }, MIB);
-	sc.cur.gpu_uses.at[2].is_foreign = true;
-	use(&sc.cur, 7, p->id, MIB); /* a GPU that is not there */
-	job_roster_assign(&sc.jobs, p->id, (struct job_ref){ job, 3 });
-	snapshot_build(NULL, &sc.cur, &sc.jobs,
+	kit_proc(&fx.cur, 11, 600);
+	use(&fx.cur, 0, p->id, 1000 * MIB);
+	use(&fx.cur, 0, (struct proc_id){ 11, 600 }, 200 * MIB);
+	use(&fx.cur, 1, (struct proc_id){ 10, 0 }, MIB);
+	fx.cur.gpu_uses.at[2].is_foreign = true;
+	use(&fx.cur, 7, p->id, MIB); /* a GPU that is not there */
+	job_roster_assign(&fx.jobs, p->id, (struct job_ref){ job, 3 });
+	snapshot_build(NULL, &fx.cur, &fx.jobs,
 	               &(struct snapshot_origin){
 			       .seq = 1, .started_boot_ns = T0_NS, .jobs_only = jobs_only },
-	               &sc.snap);
-	return sc;
+	               &fx.snap);
+	return fx;
 }
 
-static void scene_done(struct scene *sc)
+static void fixture_done(struct fixture *fx)
 {
-	sample_done(&sc->cur);
-	job_roster_done(&sc->jobs);
-	snapshot_done(&sc->snap);
+	sample_done(&fx->cur);
+	job_roster_done(&fx->jobs);
+	snapshot_done(&fx->snap);
 }
 
 static void test_snapshot__gives_what_processes_hold_on_gpus_to_their_job(void **state)
 {
-	struct scene sc = scene_of(false);
+	struct fixture fx = fixture_of(false);
 
-	assert_int_equal(sc.snap.gpus.len, 2);
-	assert_int_equal(sc.snap.gpus.at[0].r.value[GPU_UTIL], 83);
-	assert_int_equal(sc.snap.gpus.at[1].r.present, 0);
-	assert_int_equal(sc.snap.gpu_uses.len, 3);
-	assert_int_equal(sc.snap.gpu_uses.at[0].job, 0);
-	assert_int_equal(sc.snap.gpu_uses.at[0].sheet, 3);
-	assert_int_equal(sc.snap.gpu_uses.at[1].job, -1);
-	assert_int_equal(sc.snap.gpu_uses.at[2].job, -1); /* a host's number is not our pid */
-	scene_done(&sc);
+	assert_int_equal(fx.snap.gpus.len, 2);
+	assert_int_equal(fx.snap.gpus.at[0].r.value[GPU_UTIL], 83);
+	assert_int_equal(fx.snap.gpus.at[1].r.present, 0);
+	assert_int_equal(fx.snap.gpu_uses.len, 3);
+	assert_int_equal(fx.snap.gpu_uses.at[0].job, 0);
+	assert_int_equal(fx.snap.gpu_uses.at[0].sheet, 3);
+	assert_int_equal(fx.snap.gpu_uses.at[1].job, -1);
+	assert_int_equal(fx.snap.gpu_uses.at[2].job, -1); /* a host's number is not our pid */
+	fixture_done(&fx);
 }
 
 static void test_snapshot__leaves_other_gpu_processes_out_when_only_jobs_are_asked_for(void **state)
 {
-	struct scene sc = scene_of(true);
+	struct fixture fx = fixture_of(true);
 
-	assert_int_equal(sc.snap.gpus.len, 2);
-	assert_int_equal(sc.snap.gpu_uses.len, 1);
-	assert_int_equal(sc.snap.gpu_uses.at[0].id.pid, 10);
-	assert_int_equal(sc.snap.gpus.at[0].all.uses, 2); /* what they take is known all the same */
-	assert_true(sc.snap.gpus.at[0].all.memory_bytes >
-	            sc.snap.gpu_uses.at[0].r.value[GPU_USE_MEM]);
-	scene_done(&sc);
+	assert_int_equal(fx.snap.gpus.len, 2);
+	assert_int_equal(fx.snap.gpu_uses.len, 1);
+	assert_int_equal(fx.snap.gpu_uses.at[0].id.pid, 10);
+	assert_int_equal(fx.snap.gpus.at[0].all.uses, 2); /* what they take is known all the same */
+	assert_true(fx.snap.gpus.at[0].all.memory_bytes >
+	            fx.snap.gpu_uses.at[0].r.value[GPU_USE_MEM]);
+	fixture_done(&fx);
 }
 
 static void test_snapshot__forgets_gpus_when_its_memory_is_used_again(void **state)
 {
-	struct scene sc = scene_of(false);
+	struct fixture fx = fixture_of(false);
 	struct sample empty = kit_sample(2 * NS_PER_S);
 
-	kit_build(NULL, &empty, &sc.snap);
-	assert_int_equal(sc.snap.gpus.len + sc.snap.gpu_uses.len, 0);
-	sample_reset(&sc.cur);
-	assert_int_equal(sc.cur.gpus.len + sc.cur.gpu_uses.len, 0);
-	scene_done(&sc);
+	kit_build(NULL, &empty, &fx.snap);
+	assert_int_equal(fx.snap.gpus.len + fx.snap.gpu_uses.len, 0);
+	sample_reset(&fx.cur);
+	assert_int_equal(fx.cur.gpus.len + fx.cur.gpu_uses.len, 0);
+	fixture_done(&fx);
 }
 
 static void test_snapshot_json__has_null_for_what_gpus_do_not_report(void **state)
 {
-	struct scene sc = scene_of(false);
+	struct fixture fx = fixture_of(false);
 	struct buf out = { 0 };
 	json_t *root, *gpus, *first, *second, *uses;
 
-	snapshot_json(&(struct json){ .out = &out }, &sc.snap, NULL);
+	snapshot_json(&(struct json){ .out = &out }, &fx.snap, NULL);
 	root = json_loadb(out.at, out.len, JSON_REJECT_DUPLICATES, NULL);
 	assert_non_null(root);
 	gpus = json_object_get(root, "gpus");
@@ -131,7 +131,7 @@ static void test_snapshot_json__has_null_for_what_gpus_do_not_report(void **stat
 	                 10);
 	json_decref(root);
 	buf_done(&out);
-	scene_done(&sc);
+	fixture_done(&fx);
 }
 
 static const char *const health_keys[] = { "throttle", "ecc_uncorrected", "at_least",
@@ -139,8 +139,8 @@ static const char *const health_keys[] = { "throttle", "ecc_uncorrected", "at_le
 
 static void test_snapshot_json__has_health_bounds_and_parents_where_they_are_known(void **state)
 {
-	struct scene sc = scene_of(false);
-	struct gpu_sample *gpu = &sc.snap.gpus.at[1];
+	struct fixture fx = fixture_of(false);
+	struct gpu_sample *gpu = &fx.snap.gpus.at[1];
 	struct buf out = { 0 };
 	json_t *root, *first, *second;
 
@@ -151,7 +151,7 @@ static void test_snapshot_json__has_health_bounds_and_parents_where_they_are_kno
 	snprintf(gpu->bus, sizeof gpu->bus, "0000:0b:00.0");
 	readings_set(&gpu->r, GPU_UTIL, 5);
 	gpu->at_least = UINT64_C(1) << GPU_UTIL | UINT64_C(1) << GPU_POWER; /* which is absent */
-	snapshot_json(&(struct json){ .out = &out }, &sc.snap, NULL);
+	snapshot_json(&(struct json){ .out = &out }, &fx.snap, NULL);
 	root = json_loadb(out.at, out.len, JSON_REJECT_DUPLICATES, NULL);
 	assert_non_null(root);
 	first = json_array_get(json_object_get(root, "gpus"), 0);
@@ -167,7 +167,7 @@ static void test_snapshot_json__has_health_bounds_and_parents_where_they_are_kno
 		"sw_thermal");
 	json_decref(root);
 	buf_done(&out);
-	scene_done(&sc);
+	fixture_done(&fx);
 }
 
 static void add_gpu_event(struct sample *s, uint32_t gpu)

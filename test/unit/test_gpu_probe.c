@@ -88,7 +88,7 @@ static void test_gpu_probe__knows_nothing_while_the_library_hangs(void **state)
 	use_library("fake-nvml.so", "hang=utilization after=2");
 	self = open_probe(&probe_gpu_nvml, &env);
 	assert_int_equal(probe_gpu_nvml.await(self, clock_mono_ns() + PATIENCE_NS, &err), 0);
-	now_ns = clock_mono_ns(); /* from here on time goes as we say: the machine may be slow */
+	now_ns = clock_mono_ns(); /* from here on time goes as we set it: the machine may be slow */
 	for (int ticks = 0; ticks == 0 || s.gpus.at[0].r.present; ticks++) {
 		if (ticks == 8)
 			fail_msg("figures of %d ticks ago are shown", ticks - 2);

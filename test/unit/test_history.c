@@ -368,7 +368,7 @@ static void end_job(struct world *w, enum job_status status)
 	w->jobs.at[0].current_sheet = 0;
 }
 
-/* The kernel's totals: what an exit told (1 ms more than the last sample), and else the last
+/* The kernel's totals: what an exit reported (1 ms more than the last sample), and else the last
  * sample. */
 static uint64_t true_cpu_ns(const struct world *w, size_t *ret_lives)
 {
@@ -488,33 +488,33 @@ static void test_reader_storage__extrapolates_growth_and_what_becomes_old(void *
 	const uint64_t day_ns = UINT64_C(86400) * NS_PER_S;
 	struct history_keep keep = { day_ns, 7 * day_ns, 30 * day_ns };
 	struct history_storage young, found;
-	struct store_scene sc = scene_of(5);
+	struct store_fixture fx = fixture_of(5);
 	struct history *r;
 	struct err err = { 0 };
 	double file;
 
 	(void)state;
-	sc.w.interval_ns = 20 * NS_PER_S;
+	fx.w.interval_ns = 20 * NS_PER_S;
 	for (int i = 0; i < 150; i++)
-		world_put(&sc.w, sc.st);
-	r = open_reader(sc.dir);
-	assert_int_equal(history_storage(r, &keep, sc.w.wall_ns, &young, &err), 0);
+		world_put(&fx.w, fx.st);
+	r = open_reader(fx.dir);
+	assert_int_equal(history_storage(r, &keep, fx.w.wall_ns, &young, &err), 0);
 	assert_true(isnan(young.growth_bytes_per_day) && isnan(young.freed_bytes_per_day));
 	for (int i = 0; i < 1290; i++)
-		world_put(&sc.w, sc.st); /* eight hours in all */
-	file = (double)ask_int(sc.dir, "SELECT page_count * page_size FROM pragma_page_count(),"
+		world_put(&fx.w, fx.st); /* eight hours in all */
+	file = (double)ask_int(fx.dir, "SELECT page_count * page_size FROM pragma_page_count(),"
 	                               " pragma_page_size()");
-	assert_int_equal(history_storage(r, &keep, sc.w.wall_ns, &found, &err), 0);
+	assert_int_equal(history_storage(r, &keep, fx.w.wall_ns, &found, &err), 0);
 	assert_true(found.growth_bytes_per_day > 2.5 * file &&
 	            found.growth_bytes_per_day < 3.2 * file);
 	/* In a day all of it is older than a day: three snapshots become one. Events stay. */
 	assert_true(found.freed_bytes_per_day > 0.5 * file &&
 	            found.freed_bytes_per_day < 0.7 * file);
 	keep.events_ns = day_ns;
-	assert_int_equal(history_storage(r, &keep, sc.w.wall_ns, &young, &err), 0);
+	assert_int_equal(history_storage(r, &keep, fx.w.wall_ns, &young, &err), 0);
 	assert_true(young.freed_bytes_per_day > found.freed_bytes_per_day);
 	history_close(r);
-	scene_done(&sc);
+	fixture_done(&fx);
 }
 
 static void test_reader_open__refuses_what_is_not_there_or_not_ours(void **state)

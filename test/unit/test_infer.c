@@ -28,7 +28,7 @@ static size_t count(struct pair *p, enum event_kind kind)
 	return kit_events(&p->snap, kind, &p->last);
 }
 
-static void tell(struct sample *s, enum event_kind kind, pid_t pid, uint64_t start_ticks)
+static void report_event(struct sample *s, enum event_kind kind, pid_t pid, uint64_t start_ticks)
 {
 	struct event *e = sample_add_event(s, kind);
 
@@ -116,8 +116,8 @@ static void test_infer__does_not_repeat_what_was_reported(void **state)
 	p.cur.events_complete = false; /* some were lost, but not these */
 	kit_proc(&p.prev, 10, 500);
 	kit_proc(&p.cur, 11, 100050);
-	tell(&p.cur, EVENT_SPAWN, 11, 100050);
-	tell(&p.cur, EVENT_EXIT, 10, 500);
+	report_event(&p.cur, EVENT_SPAWN, 11, 100050);
+	report_event(&p.cur, EVENT_EXIT, 10, 500);
 	assert_int_equal(count(&p, EVENT_SPAWN), 1);
 	assert_false(p.last.inferred);
 	assert_int_equal(count(&p, EVENT_EXIT), 1);
@@ -132,7 +132,7 @@ static void test_infer__knows_a_reported_process_whose_start_is_not_known(void *
 	(void)state;
 	p.cur.events_complete = false;
 	kit_proc(&p.prev, 10, 500);
-	tell(&p.cur, EVENT_EXIT, 10, 0);
+	report_event(&p.cur, EVENT_EXIT, 10, 0);
 	assert_int_equal(count(&p, EVENT_EXIT), 1);
 	pair_done(&p);
 }
@@ -190,8 +190,8 @@ static void test_infer__takes_a_new_zombie_for_ended_and_reports_it_once(void **
 	kit_proc(&p.prev, 10, 500);
 	kit_proc(&p.cur, 10, 500)->state = 'Z'; /* became one: ended */
 	kit_proc(&p.prev, 20, 500)->state = 'Z';
-	kit_proc(&p.cur, 20, 500)->state = 'Z';  /* was one before: told then */
-	kit_proc(&p.prev, 30, 500)->state = 'Z'; /* reaped: told before too */
+	kit_proc(&p.cur, 20, 500)->state = 'Z';  /* was one before: reported then */
+	kit_proc(&p.prev, 30, 500)->state = 'Z'; /* reaped: reported before too */
 	assert_int_equal(count(&p, EVENT_EXIT), 1);
 	assert_int_equal(p.last.id.pid, 10);
 	pair_done(&p);

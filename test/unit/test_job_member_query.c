@@ -32,12 +32,12 @@ static struct sheets read_sheets(const char *dir, const char *job)
 	return all;
 }
 
-static void tell_sheet(struct world *w, const struct sheet *sheet)
+static void report_sheet(struct world *w, const struct sheet *sheet)
 {
 	*(struct sheet *)world_push(&w->snap.sheets) = *sheet;
 }
 
-static void put_told(struct world *w, struct store *st)
+static void put_snapshot(struct world *w, struct store *st)
 {
 	struct err err = { 0 };
 
@@ -62,9 +62,9 @@ static void test_sheets__are_kept_as_they_were_reported(void **state)
 		world_put(&w, st);
 	world_tick(&w);
 	one.started_ns = two.started_ns = w.wall_ns;
-	tell_sheet(&w, &one);
-	tell_sheet(&w, &two);
-	put_told(&w, st);
+	report_sheet(&w, &one);
+	report_sheet(&w, &two);
+	put_snapshot(&w, st);
 	all = read_sheets(dir, "s");
 	assert_int_equal(all.n, 2);
 	assert_int_equal(all.at[0].s.status, JOB_RUNNING);
@@ -75,15 +75,15 @@ static void test_sheets__are_kept_as_they_were_reported(void **state)
 	one.status = JOB_FAILED;
 	one.signal = 9;
 	one.ended_ns = w.wall_ns;
-	tell_sheet(&w, &one);
-	put_told(&w, st);
+	report_sheet(&w, &one);
+	put_snapshot(&w, st);
 	set_end(&w.jobs.at[0], JOB_FAILED);
 	world_tick(&w);
 	two.status = JOB_COMPLETED;
 	two.has_exit_code = true;
 	two.ended_ns = w.wall_ns;
-	tell_sheet(&w, &two);
-	put_told(&w, st);
+	report_sheet(&w, &two);
+	put_snapshot(&w, st);
 	all = read_sheets(dir, "s");
 	assert_int_equal(all.at[0].s.status, JOB_FAILED);
 	assert_int_equal(all.at[0].s.signal, 9);
@@ -134,7 +134,7 @@ static void put_sum(struct world *w, struct store *st, struct job_sum sum)
 {
 	world_tick(w);
 	*(struct job_sum *)world_push(&w->snap.sums) = sum;
-	put_told(w, st);
+	put_snapshot(w, st);
 }
 
 static void test_job_sums__are_kept_a_snapshot_and_become_means(void **state)
@@ -210,7 +210,7 @@ static int add_word(void *self, const struct event_record *e)
 	return 0;
 }
 
-static void say(struct world *w, enum event_kind kind, int32_t job, uint32_t sheet,
+static void add_event(struct world *w, enum event_kind kind, int32_t job, uint32_t sheet,
                 const char *name, const char *text)
 {
 	struct event *e = world_push(&w->snap.events);
@@ -245,10 +245,10 @@ static void test_job_events__are_those_of_its_processes_its_marks_and_its_record
 	for (int i = 0; i < 40; i++)
 		world_put(&w, st);
 	world_tick(&w);
-	say(&w, EVENT_MARK, 0, 3, "here", "{\"x\":1}");
-	say(&w, EVENT_PHASE, 1, 0, "other", "");
-	say(&w, EVENT_LOSS, 0, 0, "", "some were lost");
-	put_told(&w, st);
+	add_event(&w, EVENT_MARK, 0, 3, "here", "{\"x\":1}");
+	add_event(&w, EVENT_PHASE, 1, 0, "other", "");
+	add_event(&w, EVENT_LOSS, 0, 0, "", "some were lost");
+	put_snapshot(&w, st);
 	r = open_reader(dir);
 	n = history_job_events(r, KEY("a"), &at, 0, 100000, add_word, &words, &err);
 	if (n < 0)
@@ -354,7 +354,7 @@ static int add_start(void *self, const struct process_record *p)
 
 #define T_NS (UINT64_C(1790000000) * NS_PER_S)
 
-/* Seen by a look, which knows the tick of its start. */
+/* Seen by a tick, which knows the tick of its start. */
 static struct proc_snap *see(struct snapshot *snap, pid_t pid, pid_t ppid, uint64_t age_ns)
 {
 	struct proc_snap *p = world_push(&snap->procs);
@@ -365,12 +365,12 @@ static struct proc_snap *see(struct snapshot *snap, pid_t pid, pid_t ppid, uint6
 	return p;
 }
 
-/* The look of the first snapshot knows the parent and the child to a tick. The parent's birth was
- * also told; the child's, and that of another in the next snapshot, was not. */
+/* The tick of the first snapshot knows the parent and the child to a tick. The parent's birth was
+ * also reported; the child's, and that of another in the next snapshot, was not. */
 static void test_job_processes__begin_when_it_was_reported_and_not_before_their_parent(void **state)
 {
 	char *dir = world_dir();
-	uint64_t began_ns = UINT64_C(1790000000) * NS_PER_S, told_ns = began_ns + 7 * NS_PER_MS;
+	uint64_t began_ns = UINT64_C(1790000000) * NS_PER_S, reported_ns = began_ns + 7 * NS_PER_MS;
 	struct snapshot snap = { .seq = 1, .wall_ns = began_ns + 50 * NS_PER_MS, .boot_ns = 1 };
 	struct starts all = { 0 };
 	struct err err = { 0 };
@@ -385,7 +385,7 @@ static void test_job_processes__begin_when_it_was_reported_and_not_before_their_
 	*world_push(&snap.sums) = (struct job_sum){ .procs = 1, .cpu_ratio = NAN };
 	see(&snap, 10, 1, 54 * NS_PER_MS);
 	*world_push(&snap.events) = (struct event){
-		.kind = EVENT_SPAWN, .id = { 10, 500 }, .ppid = 1, .wall_ns = told_ns, .boot_ns = 1
+		.kind = EVENT_SPAWN, .id = { 10, 500 }, .ppid = 1, .wall_ns = reported_ns, .boot_ns = 1
 	};
 	if (store_put(st, &snap, &err) < 0)
 		fail_msg("%s", err.msg);
@@ -401,8 +401,8 @@ static void test_job_processes__begin_when_it_was_reported_and_not_before_their_
 	r = open_reader(dir);
 	assert_int_equal(history_job_processes(r, KEY("a"), 9, add_start, &all, &err), 3);
 	assert_true(all.is_exact[0] && !all.is_exact[1] && !all.is_exact[2]);
-	assert_int_equal(all.started_ns[0] / NS_PER_US, told_ns / NS_PER_US);
-	assert_int_equal(all.started_ns[1] / NS_PER_US, told_ns / NS_PER_US);
+	assert_int_equal(all.started_ns[0] / NS_PER_US, reported_ns / NS_PER_US);
+	assert_int_equal(all.started_ns[1] / NS_PER_US, reported_ns / NS_PER_US);
 	assert_int_equal(all.started_ns[2] / NS_PER_MS, (began_ns + 150 * NS_PER_MS) / NS_PER_MS);
 	history_close(r);
 	store_close(st);

@@ -231,7 +231,7 @@ static void test_job_memory__of_orphans_alone_counts_what_they_share_once(void *
 	job_memory_done(&m);
 }
 
-/* Where the kernel moves no addresses, two runs of a program look like one. */
+/* Where the kernel moves no addresses, two runs of a program resemble one. */
 static void test_job_memory__of_several_runs_with_one_id_counts_all(void **state)
 {
 	struct job_memory m = { 0 };
@@ -273,7 +273,7 @@ static void test_job_memory__counts_memory_that_a_child_of_vfork_borrows_once(vo
 	job_memory_done(&m);
 }
 
-/* As young forks look when only their parent was read, before it forked. */
+/* As young forks appear when only their parent was read, before it forked. */
 static void test_job_memory__follows_forks_that_seemed_to_borrow(void **state)
 {
 	struct job_memory m = { 0 };

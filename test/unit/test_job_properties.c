@@ -55,7 +55,7 @@ static void test_property_table__keeps_absent_apart_from_zero(void **state)
 	property_table_done(&t);
 }
 
-/* One that all or all but one have tells nothing. */
+/* One that all or all but one have proves nothing. */
 static void test_property_table__has_tags_that_two_jobs_have_and_two_have_not(void **state)
 {
 	const struct past_run runs[] = {

@@ -5,7 +5,7 @@
 
 #include "store_kit.h"
 
-/* Everything that a job can say. */
+/* Everything that a job can have. */
 static struct job full_job(const struct world *w)
 {
 	struct job job = { .id = "train-7",
@@ -106,7 +106,7 @@ static void test_job__comes_back_as_it_was_stored(void **state)
 /* A daemon asks this of a run into its own store, which may end at any moment. */
 static void test_recorder__is_known_while_it_lives_and_by_its_job_afterwards(void **state)
 {
-	const struct job_key other = { 1000, "train-8" }, foreign = { 1001, "train-7" };
+	const struct job_key other = { 1000, "train-8" }, other_users = { 1001, "train-7" };
 	cleanup(history_closep) struct history *reader = NULL;
 	char *dir = world_dir(), *path = xasprintf("%s/proctor.db", dir);
 	struct err err = { 0 };
@@ -126,7 +126,7 @@ static void test_recorder__is_known_while_it_lives_and_by_its_job_afterwards(voi
 	store_close(st);
 	assert_true(history_has_recorder(reader, getpid(), BOOT, job_key_of(&job)));
 	assert_false(history_has_recorder(reader, getpid(), BOOT, other));
-	assert_false(history_has_recorder(reader, getpid(), BOOT, foreign));
+	assert_false(history_has_recorder(reader, getpid(), BOOT, other_users));
 	assert_false(history_has_recorder(reader, getpid() + 1, BOOT, job_key_of(&job)));
 	assert_false(history_has_recorder(reader, getpid(), "another boot", job_key_of(&job)));
 	world_done(&w);

@@ -38,7 +38,7 @@ static void test_job_result__explains_why_a_command_never_ran(void **state)
 	(void)state;
 	assert_string_equal(job_result(&job).at, "exit 127"); /* nobody counted */
 	job.figures[JOB_FIGURE_PROCESSES] = (struct figure){ 1, QUALITY_EXACT };
-	assert_string_equal(job_result(&job).at, "exit 127"); /* of a shell, say */
+	assert_string_equal(job_result(&job).at, "exit 127"); /* of a shell, for example */
 	job.figures[JOB_FIGURE_PROCESSES].value = 0;
 	assert_string_equal(job_result(&job).at, "command not found");
 	job.exit_code = 126;

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "check.h"
 
-struct scene {
+struct fixture {
 	struct loop *loop;
 	struct jobhost *host;
 	const struct snapshot *last;
@@ -19,7 +19,7 @@ struct scene {
 
 static void on_snapshot(void *self, const struct snapshot *snap)
 {
-	struct scene *f = self;
+	struct fixture *f = self;
 
 	snapshot_unref(f->last);
 	f->last = snapshot_ref(snap);
@@ -43,13 +43,13 @@ static void set_pipeline(void *self, struct engine *engine)
 
 static int setup(void **state)
 {
-	*state = calloc(1, sizeof(struct scene));
+	*state = calloc(1, sizeof(struct fixture));
 	return *state ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
-	struct scene *f = *state;
+	struct fixture *f = *state;
 
 	jobhost_free(f->host);
 	loop_free(f->loop);
@@ -59,7 +59,7 @@ static int teardown(void **state)
 }
 
 /* Without event sources: what they report differs from machine to machine. */
-static void launch(struct scene *f, const struct job *job, char *const *argv)
+static void launch(struct fixture *f, const struct job *job, char *const *argv)
 {
 	const struct jobhost_options options = {
 		.engine = { .sampler = { .no_bpf = true, .no_events = true, .jobs_only = true },
@@ -82,7 +82,7 @@ static void launch(struct scene *f, const struct job *job, char *const *argv)
 	assert_int_equal(jobhost_new(f->loop, launcher, &options, &f->host, &err), 0);
 }
 
-static struct job run(struct scene *f, const struct job *how, const char *script)
+static struct job run(struct fixture *f, const struct job *how, const char *script)
 {
 	char shell[] = "sh", option[] = "-c", words[100];
 	char *argv[] = { shell, option, words, NULL };
@@ -100,7 +100,7 @@ static struct job run(struct scene *f, const struct job *how, const char *script
 
 static void test_jobhost__reports_how_the_command_ended(void **state)
 {
-	struct scene *f = *state;
+	struct fixture *f = *state;
 	struct job how = { .id = "j-1", .type = "sh" };
 	struct job job = run(f, &how, "exit 7");
 
@@ -117,7 +117,7 @@ static void test_jobhost__reports_how_the_command_ended(void **state)
 
 static void test_jobhost__reports_the_birth_of_the_command_at_the_start_of_the_job(void **state)
 {
-	struct scene *f = *state;
+	struct fixture *f = *state;
 	struct job how = { .id = "j-1", .type = "sh" };
 	struct job job = run(f, &how, ":");
 
@@ -128,7 +128,7 @@ static void test_jobhost__reports_the_birth_of_the_command_at_the_start_of_the_j
 
 static void test_jobhost__takes_what_the_command_used_from_wait4(void **state)
 {
-	struct scene *f = *state;
+	struct fixture *f = *state;
 	struct job how = { .id = "j-1", .type = "sh" };
 	struct job job = run(f, &how, "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done");
 
@@ -140,7 +140,7 @@ static void test_jobhost__takes_what_the_command_used_from_wait4(void **state)
 
 static void test_jobhost__ends_the_whole_job_at_its_time_limit(void **state)
 {
-	struct scene *f = *state;
+	struct fixture *f = *state;
 	struct job how = { .id = "j-1", .type = "sh" };
 	struct job job;
 
@@ -155,7 +155,7 @@ static void test_jobhost__ends_the_whole_job_at_its_time_limit(void **state)
 
 static void test_jobhost__closes_sheets_that_are_open_at_the_end(void **state)
 {
-	struct scene *f = *state;
+	struct fixture *f = *state;
 	struct job how = { .id = "j-1", .type = "sh" };
 	char program[] = "true", *argv[] = { program, NULL };
 	struct job_input_sheet begun = { .num = 2, .total = 3, .label = "fit" };
@@ -179,7 +179,7 @@ static void test_jobhost__closes_sheets_that_are_open_at_the_end(void **state)
 
 static void test_jobhost_fail__ends_a_job_that_had_no_process(void **state)
 {
-	struct scene *f = *state;
+	struct fixture *f = *state;
 	struct job how = { .id = "j-1", .type = "x" };
 	char program[] = "/nowhere/x", *argv[] = { program, NULL };
 	struct engine_totals totals;

@@ -10,23 +10,23 @@
 #define ROOT ((struct proc_id){ 100, 500 })
 #define CHILD ((struct proc_id){ 101, 501 })
 
-struct scene {
+struct fixture {
 	struct jobs *jobs;
 	struct sample prev, cur;
 	struct snapshot snap;
 };
 
-static struct scene scene_new(void)
+static struct fixture fixture_new(void)
 {
-	struct scene f = { .jobs = jobs_new(NULL),
-		           .prev = kit_sample(0),
-		           .cur = kit_sample(NS_PER_S) };
+	struct fixture f = { .jobs = jobs_new(NULL),
+		             .prev = kit_sample(0),
+		             .cur = kit_sample(NS_PER_S) };
 
 	f.jobs->sources = (struct jobs_sources){ .births = true, .totals = true };
 	return f;
 }
 
-static void scene_done(struct scene *f)
+static void fixture_done(struct fixture *f)
 {
 	jobs_free(f->jobs);
 	sample_done(&f->prev);
@@ -34,7 +34,7 @@ static void scene_done(struct scene *f)
 	snapshot_done(&f->snap);
 }
 
-static struct watched_job *add_job(struct scene *f, const char *id, struct proc_id root)
+static struct watched_job *add_job(struct fixture *f, const char *id, struct proc_id root)
 {
 	struct job job = { .started_ns = WALL0_NS, .root = root };
 	struct watched_job *w;
@@ -47,7 +47,7 @@ static struct watched_job *add_job(struct scene *f, const char *id, struct proc_
 	return w;
 }
 
-static struct event *add_event(struct scene *f, enum event_kind kind, struct proc_id id)
+static struct event *add_event(struct fixture *f, enum event_kind kind, struct proc_id id)
 {
 	struct event *e = sample_add_event(&f->cur, kind);
 
@@ -57,7 +57,7 @@ static struct event *add_event(struct scene *f, enum event_kind kind, struct pro
 }
 
 /* As the engine does it. */
-static void tick(struct scene *f)
+static void tick(struct fixture *f)
 {
 	const struct snapshot_origin origin = { .seq = 1, .started_boot_ns = T0_NS, .pid = 77 };
 
@@ -72,14 +72,14 @@ static void tick(struct scene *f)
 	f->cur.events_complete = f->cur.procs_complete = true;
 }
 
-static uint64_t figure(const struct scene *f, size_t job, enum job_figure id)
+static uint64_t figure(const struct fixture *f, size_t job, enum job_figure id)
 {
 	return f->snap.jobs.at[job].figures[id].value;
 }
 
 static void test_jobs__count_the_processes_of_each_job_apart(void **state)
 {
-	struct scene f = scene_new();
+	struct fixture f = fixture_new();
 
 	add_job(&f, "a", ROOT);
 	add_job(&f, "b", (struct proc_id){ 200, 500 });
@@ -91,12 +91,12 @@ static void test_jobs__count_the_processes_of_each_job_apart(void **state)
 	assert_int_equal(figure(&f, 0, JOB_FIGURE_EXITED), 1);
 	assert_int_equal(figure(&f, 1, JOB_FIGURE_PROCESSES), 1);
 	assert_int_equal(figure(&f, 1, JOB_FIGURE_EXITED), 0);
-	scene_done(&f);
+	fixture_done(&f);
 }
 
 static void test_jobs__focus_on_the_living(void **state)
 {
-	struct scene f = scene_new();
+	struct fixture f = fixture_new();
 	struct event *end;
 
 	add_job(&f, "a", ROOT);
@@ -107,12 +107,12 @@ static void test_jobs__focus_on_the_living(void **state)
 	jobs_focus(f.jobs, &f.cur);
 	assert_int_equal(f.cur.focus.len, 1);
 	assert_int_equal(f.cur.focus.at[0].pid, CHILD.pid);
-	scene_done(&f);
+	fixture_done(&f);
 }
 
 static void test_jobs__infer_the_end_of_a_job_from_that_of_its_process(void **state)
 {
-	struct scene f = scene_new();
+	struct fixture f = fixture_new();
 	struct watched_job *w = add_job(&f, "a", ROOT);
 	struct event *end;
 
@@ -128,12 +128,12 @@ static void test_jobs__infer_the_end_of_a_job_from_that_of_its_process(void **st
 	assert_true(w->end_is_inferred);
 	tick(&f);
 	assert_false(f.snap.jobs.at[0].ends_now); /* that was published */
-	scene_done(&f);
+	fixture_done(&f);
 }
 
 static void test_jobs__leave_the_end_of_another_recorders_job_to_it(void **state)
 {
-	struct scene f = scene_new();
+	struct fixture f = fixture_new();
 	struct watched_job *w = add_job(&f, "a", ROOT);
 
 	w->row->job.has_recorder = w->row->job.is_foreign = true;
@@ -141,7 +141,7 @@ static void test_jobs__leave_the_end_of_another_recorders_job_to_it(void **state
 	tick(&f);
 	assert_int_equal(f.snap.jobs.at[0].status, JOB_RUNNING);
 	assert_int_equal(figure(&f, 0, JOB_FIGURE_PROCESSES), 1); /* shown, never stored */
-	scene_done(&f);
+	fixture_done(&f);
 }
 
 /* The readings of a control group. */
@@ -151,7 +151,7 @@ static const struct cgroup_readings *read_group(void *self, const struct snapsho
 	return self;
 }
 
-static double share_after(struct scene *f, struct cgroup_readings *group, uint64_t cpu_ms)
+static double share_after(struct fixture *f, struct cgroup_readings *group, uint64_t cpu_ms)
 {
 	readings_set(group, CGROUP_CPU, cpu_ms * NS_PER_MS);
 	tick(f);
@@ -162,7 +162,7 @@ static void test_jobs__show_no_more_cpus_than_are_allowed_and_lose_no_cpu_time(v
 {
 	static const struct watched_job_hooks hooks = { .measure = read_group };
 	struct cgroup_readings group = { 0 };
-	struct scene f = scene_new();
+	struct fixture f = fixture_new();
 	struct watched_job *w = add_job(&f, "a", ROOT);
 
 	w->hooks = &hooks;
@@ -174,14 +174,14 @@ static void test_jobs__show_no_more_cpus_than_are_allowed_and_lose_no_cpu_time(v
 	assert_true(fabs(share_after(&f, &group, 1980) - 0.28) < 1e-6); /* … by 80 ms */
 	assert_true(fabs(share_after(&f, &group, 1980)) < 1e-6);
 	assert_true(share_after(&f, &group, 4980) > 0.999); /* it has been allowed more since */
-	scene_done(&f);
+	fixture_done(&f);
 }
 
 static void test_jobs__show_no_more_cores_than_threads_unless_there_are_more(void **state)
 {
 	static const struct watched_job_hooks hooks = { .measure = read_group };
 	struct cgroup_readings group = { 0 };
-	struct scene f = scene_new();
+	struct fixture f = fixture_new();
 	struct watched_job *w = add_job(&f, "a", ROOT);
 
 	w->hooks = &hooks;
@@ -194,14 +194,14 @@ static void test_jobs__show_no_more_cores_than_threads_unless_there_are_more(voi
 	            1e-6); /* of threads that no tick saw */
 	tick(&f);
 	assert_int_equal(f.snap.jobs.at[0].most_tasks, 0);
-	scene_done(&f);
+	fixture_done(&f);
 }
 
 static void test_jobs__have_no_peak_in_a_tick_of_milliseconds(void **state)
 {
 	static const struct watched_job_hooks hooks = { .measure = read_group };
 	struct cgroup_readings group = { 0 };
-	struct scene f = scene_new();
+	struct fixture f = fixture_new();
 	struct watched_job *w = add_job(&f, "a", ROOT);
 
 	w->hooks = &hooks;
@@ -211,12 +211,12 @@ static void test_jobs__have_no_peak_in_a_tick_of_milliseconds(void **state)
 	f.cur.boot_ns += 7 * NS_PER_MS - NS_PER_S;
 	assert_true(fabs(share_after(&f, &group, 510) - 0.5) < 1e-6); /* of 10 ms in 7 */
 	assert_true(fabs(share_after(&f, &group, 1010) - 0.5065) < 1e-6);
-	scene_done(&f);
+	fixture_done(&f);
 }
 
 static void test_jobs__put_each_change_of_a_sheet_into_one_snapshot(void **state)
 {
-	struct scene f = scene_new();
+	struct fixture f = fixture_new();
 	struct watched_job *w = add_job(&f, "a", ROOT);
 
 	job_roster_begin_sheet(&f.jobs->roster, w->row, 1, "x", WALL0_NS);
@@ -234,12 +234,12 @@ static void test_jobs__put_each_change_of_a_sheet_into_one_snapshot(void **state
 	assert_true(f.snap.sheets.at[0].ends_now);
 	tick(&f);
 	assert_int_equal(f.snap.sheets.len, 0);
-	scene_done(&f);
+	fixture_done(&f);
 }
 
 static void test_jobs__fail_a_sheet_whose_opener_died_only_where_that_is_the_rule(void **state)
 {
-	struct scene f = scene_new();
+	struct fixture f = fixture_new();
 	struct watched_job *w = add_job(&f, "a", ROOT);
 
 	add_event(&f, EVENT_SPAWN, CHILD)->ppid = ROOT.pid;
@@ -257,12 +257,12 @@ static void test_jobs__fail_a_sheet_whose_opener_died_only_where_that_is_the_rul
 	assert_int_equal(f.snap.sheets.len, 1);
 	assert_int_equal(f.snap.sheets.at[0].status, JOB_FAILED);
 	assert_int_equal(f.snap.sheets.at[0].signal, 11);
-	scene_done(&f);
+	fixture_done(&f);
 }
 
 static void test_jobs_remove__leaves_the_other_jobs_alone(void **state)
 {
-	struct scene f = scene_new();
+	struct fixture f = fixture_new();
 	job_handle a = add_job(&f, "a", ROOT)->row->job.handle;
 	struct watched_job *b = add_job(&f, "b", (struct proc_id){ 200, 500 });
 	job_handle handle = b->row->job.handle;
@@ -278,12 +278,12 @@ static void test_jobs_remove__leaves_the_other_jobs_alone(void **state)
 	assert_int_equal(f.snap.jobs.len, 1);
 	assert_int_equal(f.snap.events.len, 1);
 	assert_int_equal(f.snap.events.at[0].job, 0); /* where b is in this snapshot */
-	scene_done(&f);
+	fixture_done(&f);
 }
 
 static void test_jobs__lose_no_event_that_is_about_a_job_that_is_gone(void **state)
 {
-	struct scene f = scene_new();
+	struct fixture f = fixture_new();
 	job_handle a = add_job(&f, "a", ROOT)->row->job.handle;
 	const struct event mark = { .kind = EVENT_MARK, .job = a, .boot_ns = f.cur.boot_ns };
 
@@ -292,12 +292,12 @@ static void test_jobs__lose_no_event_that_is_about_a_job_that_is_gone(void **sta
 	add_job(&f, "b", (struct proc_id){ 200, 500 });
 	tick(&f);
 	assert_int_equal(f.snap.events.at[0].job, -1);
-	scene_done(&f);
+	fixture_done(&f);
 }
 
 static void test_jobs__forget_a_job_a_minute_after_its_end_was_published(void **state)
 {
-	struct scene f = scene_new();
+	struct fixture f = fixture_new();
 	struct watched_job *w = add_job(&f, "a", ROOT);
 
 	watched_job_end(w, &(struct job_end){ .status = JOB_COMPLETED, .has_exit_code = true });
@@ -307,12 +307,12 @@ static void test_jobs__forget_a_job_a_minute_after_its_end_was_published(void **
 	tick(&f);
 	assert_int_equal(f.snap.jobs.len, 1);
 	assert_int_equal(f.jobs->roster.rows.len, 0);
-	scene_done(&f);
+	fixture_done(&f);
 }
 
 static void test_watched_job_end__may_be_corrected_but_keeps_its_time(void **state)
 {
-	struct scene f = scene_new();
+	struct fixture f = fixture_new();
 	struct watched_job *w = add_job(&f, "a", ROOT);
 
 	watched_job_end(w, &(struct job_end){ .status = JOB_LOST, .ended_ns = WALL0_NS + 5 });
@@ -323,7 +323,7 @@ static void test_watched_job_end__may_be_corrected_but_keeps_its_time(void **sta
 	assert_int_equal(w->row->job.took_ns, 5);
 	watched_job_end(w, &(struct job_end){ .status = JOB_FAILED, .ended_ns = WALL0_NS - 9 });
 	assert_int_equal(w->row->job.ended_ns, WALL0_NS + 5);
-	scene_done(&f);
+	fixture_done(&f);
 }
 
 RUN_TESTS(TEST(test_jobs__show_no_more_cpus_than_are_allowed_and_lose_no_cpu_time),

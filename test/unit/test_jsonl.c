@@ -157,13 +157,13 @@ static void test_jsonl_open__refuses_what_is_not_a_file_of_ours(void **state)
 	world_rmdir(dir);
 }
 
-static void write_many(const char *dir, char who, int n)
+static void write_many(const char *dir, char writer, int n)
 {
 	struct jsonl *j = open_log(dir, 3000);
 	char line[100];
 
 	for (int i = 0; i < n; i++) {
-		snprintf(line, sizeof line, "%c%05d", who, i);
+		snprintf(line, sizeof line, "%c%05d", writer, i);
 		put(j, line);
 	}
 	jsonl_close(j);
@@ -183,13 +183,13 @@ static void test_jsonl_put__lets_two_processes_share_a_file(void **state)
 	assert_int_equal(status, 0);
 	text = load(dir, "m.jsonl.1");
 	for (line = text; *line; line = rest + 1) {
-		int who = *line == 'b';
+		int writer = *line == 'b';
 		int n = (int)strtol(line + 1, &rest, 10);
 
 		assert_true(*line == 'a' || *line == 'b');
 		assert_int_equal(*rest, '\n');
-		assert_true(n > seen[who] && (seen[who] < 0 || n == seen[who] + 1));
-		seen[who] = n;
+		assert_true(n > seen[writer] && (seen[writer] < 0 || n == seen[writer] + 1));
+		seen[writer] = n;
 	}
 	free(text);
 	world_rmdir(dir);

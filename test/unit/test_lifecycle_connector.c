@@ -345,7 +345,7 @@ static void test_lifecycle_connector__counts_what_a_stopped_reader_lost(void **s
 {
 	struct live l = live_open();
 	struct probe_health h;
-	uint64_t told = 0;
+	uint64_t reported = 0;
 	size_t spawns = 0;
 
 	(void)state;
@@ -359,12 +359,12 @@ static void test_lifecycle_connector__counts_what_a_stopped_reader_lost(void **s
 	live_read(&l);
 	assert_false(l.s.events_complete);
 	vec_each(&l.s.events, e) {
-		told += e->kind == EVENT_LOSS ? (uint64_t)e->count : 0;
+		reported += e->kind == EVENT_LOSS ? (uint64_t)e->count : 0;
 		spawns += e->kind == EVENT_SPAWN;
 	}
 	probe_lifecycle_connector.health(l.self, &h);
-	assert_int_equal(h.lost, told);
-	assert_true(told >= 1000 && spawns >= 60);
+	assert_int_equal(h.lost, reported);
+	assert_true(reported >= 1000 && spawns >= 60);
 	live_close(&l);
 }
 

@@ -147,15 +147,15 @@ static void test_listener__keeps_files_that_are_not_sockets(void **state)
 static void test_listener__keeps_a_socket_that_another_program_listens_on(void **state)
 {
 	struct place *p = *state;
-	char who[32];
+	char owner[32];
 	struct err err;
 	int dir_fd, fd;
 
 	assert_int_equal(mkdir(p->dir, 0700), 0);
 	dir_fd = open(p->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(socket_address_listen(dir_fd, p->dir, "daemon.sock", 1, &fd, &err), 0);
-	snprintf(who, sizeof who, "process %d", (int)getpid());
-	assert_refused(p, EALREADY, who);
+	snprintf(owner, sizeof owner, "process %d", (int)getpid());
+	assert_refused(p, EALREADY, owner);
 	close(fd);
 	close(dir_fd);
 }

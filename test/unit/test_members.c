@@ -7,7 +7,7 @@
 #include "model_kit.h"
 #include "model/own_program.h"
 
-struct scene {
+struct fixture {
 	struct members m;
 	struct job_roster t;
 };
@@ -25,19 +25,19 @@ static bool is_helper(void *self, pid_t pid)
 static const struct members_root nobody;
 static const struct members_root subreaper = { .pid = SUBREAPER, .is_helper = is_helper };
 
-static struct scene scene_of(void)
+static struct fixture fixture_of(void)
 {
-	struct scene sc = { 0 };
+	struct fixture fx = { 0 };
 
-	job_roster_add(&sc.t, "j", "make", WALL0_NS);
-	members_add(&sc.m, &sc.t, ROOT, (struct job_ref){ 0, 0 });
-	return sc;
+	job_roster_add(&fx.t, "j", "make", WALL0_NS);
+	members_add(&fx.m, &fx.t, ROOT, (struct job_ref){ 0, 0 });
+	return fx;
 }
 
-static void scene_done(struct scene *sc)
+static void fixture_done(struct fixture *fx)
 {
-	members_done(&sc->m);
-	job_roster_done(&sc->t);
+	members_done(&fx->m);
+	job_roster_done(&fx->t);
 }
 
 static struct event spawn(pid_t pid, uint64_t start_ticks, pid_t ppid)
@@ -52,65 +52,65 @@ static struct event ended(pid_t pid, uint64_t start_ticks, uint64_t boot_ns)
 
 static void test_members__take_in_children_of_children_in_one_batch(void **state)
 {
-	struct scene sc = scene_of();
+	struct fixture fx = fixture_of();
 	struct event events[] = { spawn(101, 501, 100), spawn(102, 502, 101), spawn(200, 502, 7) };
 
 	(void)state;
-	members_learn(&sc.m, &sc.t, events, ARRAY_LEN(events), &nobody);
-	assert_int_equal(sc.t.rows.at[0]->processes, 3);
-	assert_true(members_has(&sc.m, 102));
-	assert_false(members_has(&sc.m, 200));
-	scene_done(&sc);
+	members_learn(&fx.m, &fx.t, events, ARRAY_LEN(events), &nobody);
+	assert_int_equal(fx.t.rows.at[0]->processes, 3);
+	assert_true(members_has(&fx.m, 102));
+	assert_false(members_has(&fx.m, 200));
+	fixture_done(&fx);
 }
 
 static void test_members__keep_a_child_whose_parent_is_gone(void **state)
 {
-	struct scene sc = scene_of();
+	struct fixture fx = fixture_of();
 	struct event events[] = { spawn(101, 501, 100), ended(100, 500, 9), spawn(102, 502, 101) };
 
 	(void)state;
-	members_learn(&sc.m, &sc.t, events, ARRAY_LEN(events), &nobody);
-	assert_false(members_has(&sc.m, 100));
-	assert_int_equal(job_roster_find(&sc.t, (struct proc_id){ 102, 502 }).job, 0);
-	scene_done(&sc);
+	members_learn(&fx.m, &fx.t, events, ARRAY_LEN(events), &nobody);
+	assert_false(members_has(&fx.m, 100));
+	assert_int_equal(job_roster_find(&fx.t, (struct proc_id){ 102, 502 }).job, 0);
+	fixture_done(&fx);
 }
 
 static void test_members__do_not_take_in_children_of_a_reused_pid(void **state)
 {
-	struct scene sc = scene_of();
+	struct fixture fx = fixture_of();
 	struct event events[] = { spawn(101, 501, 100), ended(101, 501, 9), spawn(101, 900, 7),
 		                  spawn(300, 901, 101) };
 
 	(void)state;
-	members_learn(&sc.m, &sc.t, events, ARRAY_LEN(events), &nobody);
-	assert_int_equal(job_roster_find(&sc.t, (struct proc_id){ 101, 900 }).job, -1);
-	assert_int_equal(job_roster_find(&sc.t, (struct proc_id){ 300, 901 }).job, -1);
-	scene_done(&sc);
+	members_learn(&fx.m, &fx.t, events, ARRAY_LEN(events), &nobody);
+	assert_int_equal(job_roster_find(&fx.t, (struct proc_id){ 101, 900 }).job, -1);
+	assert_int_equal(job_roster_find(&fx.t, (struct proc_id){ 300, 901 }).job, -1);
+	fixture_done(&fx);
 }
 
 static void test_members__hand_the_sheet_on_to_children(void **state)
 {
-	struct scene sc = scene_of();
+	struct fixture fx = fixture_of();
 	struct event event = spawn(101, 501, 100);
 
 	(void)state;
-	members_add(&sc.m, &sc.t, ROOT, (struct job_ref){ 0, 3 });
-	members_learn(&sc.m, &sc.t, &event, 1, &nobody);
-	assert_int_equal(job_roster_find(&sc.t, event.id).sheet, 3);
-	assert_int_equal(sc.t.rows.at[0]->processes, 2); /* the root is counted once */
-	scene_done(&sc);
+	members_add(&fx.m, &fx.t, ROOT, (struct job_ref){ 0, 3 });
+	members_learn(&fx.m, &fx.t, &event, 1, &nobody);
+	assert_int_equal(job_roster_find(&fx.t, event.id).sheet, 3);
+	assert_int_equal(fx.t.rows.at[0]->processes, 2); /* the root is counted once */
+	fixture_done(&fx);
 }
 
 static void test_members__take_in_sisters_of_the_root_but_not_our_helpers(void **state)
 {
-	struct scene sc = scene_of();
+	struct fixture fx = fixture_of();
 	struct event events[] = { spawn(300, 501, SUBREAPER), spawn(HELPER, 501, SUBREAPER) };
 
 	(void)state;
-	members_learn(&sc.m, &sc.t, events, ARRAY_LEN(events), &subreaper);
-	assert_true(members_has(&sc.m, 300));
-	assert_false(members_has(&sc.m, HELPER));
-	scene_done(&sc);
+	members_learn(&fx.m, &fx.t, events, ARRAY_LEN(events), &subreaper);
+	assert_true(members_has(&fx.m, 300));
+	assert_false(members_has(&fx.m, HELPER));
+	fixture_done(&fx);
 }
 
 static struct event named(struct event e, const char *comm)
@@ -121,48 +121,48 @@ static struct event named(struct event e, const char *comm)
 
 static void test_members__are_not_the_helpers_of_our_own_programs(void **state)
 {
-	struct scene sc = scene_of();
+	struct fixture fx = fixture_of();
 	struct event events[] = { named(spawn(101, 501, 100), OURS_NAME),
 		                  named(spawn(102, 501, 101), OURS_DETECTOR),
 		                  named(spawn(103, 501, 101), OURS_NAME) };
 
 	(void)state;
-	members_learn(&sc.m, &sc.t, events, ARRAY_LEN(events), &nobody);
-	assert_int_equal(sc.t.rows.at[0]->processes, 3);
-	assert_true(members_has(&sc.m, 103));
-	assert_false(members_has(&sc.m, 102));
-	scene_done(&sc);
+	members_learn(&fx.m, &fx.t, events, ARRAY_LEN(events), &nobody);
+	assert_int_equal(fx.t.rows.at[0]->processes, 3);
+	assert_true(members_has(&fx.m, 103));
+	assert_false(members_has(&fx.m, 102));
+	fixture_done(&fx);
 }
 
 /* Ours neither run a program nor have children. */
 static void test_members__are_those_that_only_have_the_name_of_a_helper(void **state)
 {
-	struct scene sc = scene_of();
+	struct fixture fx = fixture_of();
 	struct event events[] = { named(spawn(101, 501, 100), OURS_DETECTOR),
 		                  named(spawn(102, 501, 101), "sh"),
 		                  named(spawn(103, 501, 100), OURS_DETECTOR),
 		                  { .kind = EVENT_EXEC, .id = { 103, 501 } } };
 
 	(void)state;
-	members_learn(&sc.m, &sc.t, events, ARRAY_LEN(events), &nobody);
-	assert_true(members_has(&sc.m, 102));
-	assert_true(members_has(&sc.m, 103));
-	assert_int_equal(sc.t.rows.at[0]->processes, 3);
-	scene_done(&sc);
+	members_learn(&fx.m, &fx.t, events, ARRAY_LEN(events), &nobody);
+	assert_true(members_has(&fx.m, 102));
+	assert_true(members_has(&fx.m, 103));
+	assert_int_equal(fx.t.rows.at[0]->processes, 3);
+	fixture_done(&fx);
 }
 
 static void test_members_forget__leaves_the_dead_alone_for_a_while(void **state)
 {
-	struct scene sc = scene_of();
+	struct fixture fx = fixture_of();
 	struct event end = ended(100, 500, T0_NS);
 
 	(void)state;
-	members_learn(&sc.m, &sc.t, &end, 1, &nobody);
-	members_forget(&sc.m, &sc.t, T0_NS + 10 * NS_PER_S);
-	assert_int_equal(job_roster_find(&sc.t, ROOT).job, 0);
-	members_forget(&sc.m, &sc.t, T0_NS + 31 * NS_PER_S);
-	assert_int_equal(job_roster_find(&sc.t, ROOT).job, -1);
-	scene_done(&sc);
+	members_learn(&fx.m, &fx.t, &end, 1, &nobody);
+	members_forget(&fx.m, &fx.t, T0_NS + 10 * NS_PER_S);
+	assert_int_equal(job_roster_find(&fx.t, ROOT).job, 0);
+	members_forget(&fx.m, &fx.t, T0_NS + 31 * NS_PER_S);
+	assert_int_equal(job_roster_find(&fx.t, ROOT).job, -1);
+	fixture_done(&fx);
 }
 
 static struct proc_sample *scanned(struct sample *s, pid_t pid, pid_t ppid)
@@ -175,69 +175,69 @@ static struct proc_sample *scanned(struct sample *s, pid_t pid, pid_t ppid)
 
 static void test_members_adopt__finds_descendants_whose_pids_wrapped_around(void **state)
 {
-	struct scene sc = scene_of();
+	struct fixture fx = fixture_of();
 	struct sample s = kit_sample(0);
 
 	(void)state;
 	scanned(&s, 5, 900);
 	scanned(&s, 6, 1);
 	scanned(&s, 900, 100);
-	assert_true(members_adopt(&sc.m, &sc.t, &s, &nobody));
-	assert_true(members_has(&sc.m, 5));
-	assert_false(members_has(&sc.m, 6));
-	assert_false(members_adopt(&sc.m, &sc.t, &s, &nobody));
+	assert_true(members_adopt(&fx.m, &fx.t, &s, &nobody));
+	assert_true(members_has(&fx.m, 5));
+	assert_false(members_has(&fx.m, 6));
+	assert_false(members_adopt(&fx.m, &fx.t, &s, &nobody));
 	sample_done(&s);
-	scene_done(&sc);
+	fixture_done(&fx);
 }
 
 static void test_members_adopt__takes_orphans_of_the_subreaper_but_not_its_helpers(void **state)
 {
-	struct scene sc = scene_of();
+	struct fixture fx = fixture_of();
 	struct sample s = kit_sample(0);
 
 	(void)state;
 	scanned(&s, 300, SUBREAPER);
 	scanned(&s, HELPER, SUBREAPER);
-	members_adopt(&sc.m, &sc.t, &s, &subreaper);
-	assert_true(members_has(&sc.m, 300));
-	assert_false(members_has(&sc.m, HELPER));
+	members_adopt(&fx.m, &fx.t, &s, &subreaper);
+	assert_true(members_has(&fx.m, 300));
+	assert_false(members_has(&fx.m, HELPER));
 	sample_done(&s);
-	scene_done(&sc);
+	fixture_done(&fx);
 }
 
 static void test_members_adopt__leaves_helpers_of_our_own_programs_out(void **state)
 {
-	struct scene sc = scene_of();
+	struct fixture fx = fixture_of();
 	struct sample s = kit_sample(0);
 
 	(void)state;
 	snprintf(scanned(&s, 300, 100)->comm, COMM_LEN, OURS_NAME);
 	snprintf(scanned(&s, 301, 300)->comm, COMM_LEN, OURS_DETECTOR);
 	snprintf(scanned(&s, 302, 100)->comm, COMM_LEN, OURS_DETECTOR);
-	members_adopt(&sc.m, &sc.t, &s, &nobody);
-	assert_true(members_has(&sc.m, 300));
-	assert_false(members_has(&sc.m, 301));
-	assert_true(members_has(&sc.m, 302)); /* no program of ours started it */
+	members_adopt(&fx.m, &fx.t, &s, &nobody);
+	assert_true(members_has(&fx.m, 300));
+	assert_false(members_has(&fx.m, 301));
+	assert_true(members_has(&fx.m, 302)); /* no program of ours started it */
 	sample_done(&s);
-	scene_done(&sc);
+	fixture_done(&fx);
 }
 
 static void test_members_rename__calls_the_parent_of_a_helper_that_is_being_born_by_its_name(
 	void **state)
 {
-	struct scene sc = scene_of();
+	struct fixture fx = fixture_of();
 	struct sample s = kit_sample(0);
 
 	(void)state;
 	snprintf(scanned(&s, 300, 100)->comm, COMM_LEN, OURS_DETECTOR);
 	snprintf(scanned(&s, 301, 300)->comm, COMM_LEN, OURS_DETECTOR);
-	members_adopt(&sc.m, &sc.t, &s, &nobody);
-	members_rename(&sc.m, &s);
+	members_adopt(&fx.m, &fx.t, &s, &nobody);
+	members_rename(&fx.m, &s);
 	assert_string_equal(s.procs.at[0].comm, OURS_NAME);
 	assert_string_equal(s.procs.at[1].comm, OURS_DETECTOR);
-	assert_false(members_has(&sc.m, 301));
+	assert_false(members_has(&fx.m, 301));
 	sample_done(&s);
-	scene_done(&sc);
+	fixture_done(&fx);
 }
 
 RUN_TESTS(TEST(test_members_rename__calls_the_parent_of_a_helper_that_is_being_born_by_its_name),

@@ -19,7 +19,7 @@ static int parse(struct given *g, struct err *err, const char *const *words)
 {
 	struct opt opts[] = {
 		{ "json", 'j', OPT_FLAG, &g->json, NULL, "as JSON" },
-		{ "quiet", 'q', OPT_FLAG, &g->quiet, NULL, "say nothing" },
+		{ "quiet", 'q', OPT_FLAG, &g->quiet, NULL, "print nothing" },
 		{ "out", 'o', OPT_TEXT, &g->out, "FILE", "where to" },
 		{ "interval", 'i', OPT_DURATION, &g->interval_ns, "S", "how often" },
 		{ "limit", 0, OPT_U64, &g->limit, "N", "how many" },
@@ -111,7 +111,7 @@ static void test_opts__stops_at_the_command_and_at_two_dashes(void **state)
 	assert_int_equal(PARSE(&g, &err, "--out="), 2);
 	assert_string_equal(g.out, "");
 	assert_int_equal(PARSE(&g, &err, "--out", "--json"),
-	                 3); /* a value may look like an option */
+	                 3); /* a value may resemble an option */
 	assert_string_equal(g.out, "--json");
 }
 
@@ -135,7 +135,7 @@ static void test_opts__takes_two_dashes_as_a_value_where_one_is_due(void **state
 static void test_opts__names_the_wrong_option(void **state)
 {
 	static const struct {
-		const char *words[3], *says;
+		const char *words[3], *message;
 	} bad[] = {
 		{ { "--jsom" }, "unknown option '--jsom'" },
 		{ { "-x" }, "unknown option '-x'" },
@@ -161,7 +161,7 @@ static void test_opts__names_the_wrong_option(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		assert_int_equal(parse(&g, &err, bad[i].words), -EINVAL);
-		assert_string_equal(err.msg, bad[i].says);
+		assert_string_equal(err.msg, bad[i].message);
 	}
 }
 
@@ -190,7 +190,7 @@ static void test_opts__reads_sizes_in_powers_of_1024(void **state)
 static void test_opts__suggests_the_unit_that_a_size_lacks(void **state)
 {
 	static const struct {
-		const char *text, *says;
+		const char *text, *message;
 	} bad[] = {
 		{ "1024", "--size '1024' is too small: 1024 bytes; did you mean --size 1024M?" },
 		{ "8", "--size '8' is too small: 8 bytes; did you mean --size 8G?" },
@@ -204,7 +204,7 @@ static void test_opts__suggests_the_unit_that_a_size_lacks(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		assert_int_equal(PARSE(&g, &err, "--size", bad[i].text), -EINVAL);
-		assert_string_equal(err.msg, bad[i].says);
+		assert_string_equal(err.msg, bad[i].message);
 	}
 }
 

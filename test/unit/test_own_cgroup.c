@@ -7,14 +7,15 @@
 
 #define MOUNT "/sys/fs/cgroup"
 
-static void put_process(const struct tree *t, const char *who, int pid, int ppid, const char *group)
+static void put_process(const struct tree *t, const char *entry, int pid, int ppid,
+                        const char *group)
 {
 	char path[64], text[256];
 
-	snprintf(path, sizeof path, "proc/%s/cgroup", who);
+	snprintf(path, sizeof path, "proc/%s/cgroup", entry);
 	snprintf(text, sizeof text, "0::%s\n", group);
 	tree_puts(t, path, text);
-	snprintf(path, sizeof path, "proc/%s/stat", who);
+	snprintf(path, sizeof path, "proc/%s/stat", entry);
 	snprintf(text, sizeof text,
 	         "%d (x) S %d 1 1 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 500 0 0 0 0 0 0 0 0 0 0 0 0"
 	         " 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
@@ -22,7 +23,7 @@ static void put_process(const struct tree *t, const char *who, int pid, int ppid
 	tree_puts(t, path, text);
 }
 
-/* The daemon; who registers (60); one above the job's first process (90), which is 100; and one
+/* The daemon; the client that registers (60); one above the job's first process (90), which is 100; and one
  * below it (110). */
 static void test_own_cgroup__is_not_shared(void **state)
 {
@@ -37,14 +38,14 @@ static void test_own_cgroup__is_not_shared(void **state)
 		  "system.slice/run-u12.scope" },
 		{ "registered by itself", "/run-u12.scope", "/", "/", 100, "run-u12.scope" },
 		{ "registered from below", "/run-u12.scope", "/", "/", 110, "run-u12.scope" },
-		{ "registered by nobody knows whom", "/run-u12.scope", "/", "/", 0,
+		{ "registered by an unknown client", "/run-u12.scope", "/", "/", 0,
 		  "run-u12.scope" },
 		{ "a group without a name of its own", "/batch/7", "/batch", "/batch", 60,
 		  "batch/7" },
 		{ "a Slurm step", "/slurm/uid_0/job_7/step_0/task_0", "/slurm", "/", 60,
 		  "slurm/uid_0/job_7/step_0" },
-		{ "who registers is in it", "/run-u12.scope", "/", "/run-u12.scope", 60, NULL },
-		{ "who started it is in it", "/run-u12.scope", "/run-u12.scope", "/", 60, NULL },
+		{ "the client is in it", "/run-u12.scope", "/", "/run-u12.scope", 60, NULL },
+		{ "its parent is in it", "/run-u12.scope", "/run-u12.scope", "/", 60, NULL },
 		{ "a group like ours", "/we", "/", "/", 60, NULL },
 		{ "a session", "/user.slice/session-3.scope", "/", "/", 60, NULL },
 		{ "a service", "/system.slice/cron.service", "/", "/", 60, NULL },

@@ -7,14 +7,14 @@
 
 #define NOW 5000
 
-struct scene {
+struct fixture {
 	struct insights in;
 	struct patterns stored, found;
 };
 
-static struct property_table *add_type(struct scene *sc, const char *name)
+static struct property_table *add_type(struct fixture *fx, const char *name)
 {
-	struct property_table *t = vec_push(&sc->in.types, 10);
+	struct property_table *t = vec_push(&fx->in.types, 10);
 
 	snprintf(t->type, sizeof t->type, "%s", name);
 	return t;
@@ -31,9 +31,9 @@ static void add_jobs(struct property_table *t, uint64_t since_ns, unsigned n, ui
 	}
 }
 
-static struct pattern *store_pattern(struct scene *sc, const char *subject)
+static struct pattern *store_pattern(struct fixture *fx, const char *subject)
 {
-	struct pattern *p = vec_push(&sc->stored.list, 10);
+	struct pattern *p = vec_push(&fx->stored.list, 10);
 
 	*p = (struct pattern){ .type = PATTERN_CORRELATION,
 		               .job_type = "align",
@@ -47,55 +47,55 @@ static struct pattern *store_pattern(struct scene *sc, const char *subject)
 	return p;
 }
 
-static void review(struct scene *sc)
+static void review(struct fixture *fx)
 {
-	vec_each(&sc->in.types, t)
+	vec_each(&fx->in.types, t)
 		property_table_finish(t);
-	pattern_review(&sc->in, &sc->stored, NOW, &sc->found);
+	pattern_review(&fx->in, &fx->stored, NOW, &fx->found);
 }
 
-static void done(struct scene *sc)
+static void done(struct fixture *fx)
 {
-	insights_done(&sc->in);
-	vec_done(&sc->stored.list);
-	vec_done(&sc->found.list);
+	insights_done(&fx->in);
+	vec_done(&fx->stored.list);
+	vec_done(&fx->found.list);
 }
 
 static void test_pattern_review__stores_what_was_found(void **state)
 {
-	struct scene sc = { 0 };
-	struct insight *i = vec_push(&sc.in.list, 10);
+	struct fixture fx = { 0 };
+	struct insight *i = vec_push(&fx.in.list, 10);
 
-	i->pattern = *store_pattern(&sc, "memory_used above");
+	i->pattern = *store_pattern(&fx, "memory_used above");
 	i->pattern.support = 77;
-	add_jobs(add_type(&sc, "align"), 200, 50, 2000, false); /* else it would be retired */
-	review(&sc);
-	assert_int_equal(sc.found.list.len, 1);
-	assert_int_equal(sc.found.list.at[0].support, 77);
-	assert_int_equal(sc.found.list.at[0].retired_ns, 0);
-	done(&sc);
+	add_jobs(add_type(&fx, "align"), 200, 50, 2000, false); /* else it would be retired */
+	review(&fx);
+	assert_int_equal(fx.found.list.len, 1);
+	assert_int_equal(fx.found.list.at[0].support, 77);
+	assert_int_equal(fx.found.list.at[0].retired_ns, 0);
+	done(&fx);
 }
 
 static void test_pattern_review__retires_what_later_jobs_contradict(void **state)
 {
-	struct scene sc = { 0 };
-	struct property_table *t = add_type(&sc, "align");
+	struct fixture fx = { 0 };
+	struct property_table *t = add_type(&fx, "align");
 
-	(void)store_pattern(&sc, "memory_used above");
+	(void)store_pattern(&fx, "memory_used above");
 	add_jobs(t, 200, 40, 2000, false);
 	add_jobs(t, 300, 40, 500, false);
-	review(&sc);
-	assert_int_equal(sc.found.list.len, 1);
-	assert_int_equal(sc.found.list.at[0].retired_ns, NOW);
-	done(&sc);
+	review(&fx);
+	assert_int_equal(fx.found.list.len, 1);
+	assert_int_equal(fx.found.list.at[0].retired_ns, NOW);
+	done(&fx);
 }
 
 /* Of jobs within a range fewer failed. */
 static void test_pattern_review__retires_one_that_claimed_less(void **state)
 {
-	struct scene sc = { 0 };
-	struct property_table *t = add_type(&sc, "align");
-	struct pattern *p = store_pattern(&sc, "memory_used within");
+	struct fixture fx = { 0 };
+	struct property_table *t = add_type(&fx, "align");
+	struct pattern *p = store_pattern(&fx, "memory_used within");
 
 	p->to = 3000;
 	p->effect = -0.8;
@@ -103,39 +103,39 @@ static void test_pattern_review__retires_one_that_claimed_less(void **state)
 	p->high = -0.4;
 	add_jobs(t, 200, 40, 2000, false);
 	add_jobs(t, 300, 40, 500, false);
-	review(&sc);
-	assert_int_equal(sc.found.list.len, 1);
-	assert_int_equal(sc.found.list.at[0].retired_ns, NOW);
-	done(&sc);
+	review(&fx);
+	assert_int_equal(fx.found.list.len, 1);
+	assert_int_equal(fx.found.list.at[0].retired_ns, NOW);
+	done(&fx);
 }
 
 static void test_pattern_review__keeps_what_still_holds(void **state)
 {
-	struct scene sc = { 0 };
-	struct property_table *t = add_type(&sc, "align");
+	struct fixture fx = { 0 };
+	struct property_table *t = add_type(&fx, "align");
 
-	(void)store_pattern(&sc, "memory_used above");
+	(void)store_pattern(&fx, "memory_used above");
 	add_jobs(t, 200, 40, 2000, true);
 	add_jobs(t, 300, 40, 500, false);
-	review(&sc);
-	assert_int_equal(sc.found.list.len, 0);
-	done(&sc);
+	review(&fx);
+	assert_int_equal(fx.found.list.len, 0);
+	done(&fx);
 }
 
-/* Too few jobs, those before it was last seen, jobs on one side only, and types without jobs say nothing. */
+/* Too few jobs, those before it was last seen, jobs on one side only, and types without jobs prove nothing. */
 static void test_pattern_review__keeps_what_nothing_contradicts(void **state)
 {
 	for (int i = 0; i < 4; i++) {
-		struct scene sc = { 0 };
-		struct property_table *t = add_type(&sc, i == 3 ? "other" : "align");
+		struct fixture fx = { 0 };
+		struct property_table *t = add_type(&fx, i == 3 ? "other" : "align");
 
-		(void)store_pattern(&sc, "memory_used above");
+		(void)store_pattern(&fx, "memory_used above");
 		add_jobs(t, i == 1 ? 10 : 200, i == 0 ? 2 : 40, 2000, false);
 		if (i != 2)
 			add_jobs(t, i == 1 ? 50 : 300, i == 0 ? 2 : 40, 500, false);
-		review(&sc);
-		assert_int_equal(sc.found.list.len, 0);
-		done(&sc);
+		review(&fx);
+		assert_int_equal(fx.found.list.len, 0);
+		done(&fx);
 	}
 }
 
@@ -147,15 +147,15 @@ static void test_pattern_review__retires_an_anomaly_that_is_over(void **state)
 	} cases[] = { { 4, 0 }, { 5, 1 } }; /* 0.5^5 is less than 5 % */
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct scene sc = { 0 };
-		struct pattern *p = store_pattern(&sc, "memory_spike");
+		struct fixture fx = { 0 };
+		struct pattern *p = store_pattern(&fx, "memory_spike");
 
 		p->type = PATTERN_ANOMALY;
 		p->confidence = 0.5;
-		add_jobs(add_type(&sc, "align"), 200, cases[i].jobs, 2000, false);
-		review(&sc);
-		assert_int_equal(sc.found.list.len, cases[i].retired);
-		done(&sc);
+		add_jobs(add_type(&fx, "align"), 200, cases[i].jobs, 2000, false);
+		review(&fx);
+		assert_int_equal(fx.found.list.len, cases[i].retired);
+		done(&fx);
 	}
 }
 

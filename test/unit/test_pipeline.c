@@ -4,7 +4,7 @@
 
 #include "check.h"
 
-/* Writes down who was called, in order. */
+/* Writes down which were called, in order. */
 struct log {
 	char text[64];
 	const struct snapshot *kept;

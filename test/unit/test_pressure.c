@@ -103,7 +103,7 @@ static void test_pressure_judge__leaves_out_what_is_not_known(void **state)
 static void test_pressure_facts__count_the_users_tasks_against_the_users_limit(void **state)
 {
 	struct snapshot snap = { .procs_complete = true };
-	struct pressure_limits his = { .own_processes = 500, .uid = 7 };
+	struct pressure_limits users = { .own_processes = 500, .uid = 7 };
 	struct pressure_limits given = { .own_processes = 500, .uid = 7, .processes = 10 };
 
 	(void)state;
@@ -113,8 +113,8 @@ static void test_pressure_facts__count_the_users_tasks_against_the_users_limit(v
 		p->s.uid = uid;
 		readings_set(&p->s.r, PROC_THREADS, 4);
 	}
-	assert_int_equal(pressure_facts(&snap, &his).processes, 4);
-	assert_int_equal(pressure_facts(&snap, &his).processes_limit, 500);
+	assert_int_equal(pressure_facts(&snap, &users).processes, 4);
+	assert_int_equal(pressure_facts(&snap, &users).processes_limit, 500);
 	assert_int_equal(pressure_facts(&snap, &given).processes, 3);
 	assert_int_equal(pressure_facts(&snap, &given).processes_limit, 10);
 	vec_done(&snap.procs);

@@ -335,7 +335,7 @@ static void test_process_details__reads_a_whole_family_again_after_one_of_it_cha
 	tree_remove(&t);
 }
 
-/* What it ran before is gone, and what it runs now cannot be told yet. */
+/* What it ran before is gone, and what it runs now cannot be known yet. */
 static void test_process_details__of_an_old_program_are_not_those_of_one_in_mid_exec(void **state)
 {
 	struct tree t = tree_new();
@@ -392,7 +392,7 @@ static void test_process_details__reads_the_limits_of_jobs_alone_when_no_more_is
 	assert_int_equal(count_pss(&s), 0);
 	vec_each(&s.procs, p)
 		assert_true(p == sleeper || !readings_has(&p->r, PROC_FD_LIMIT));
-	sleeper->r.present = UINT64_C(1) << PROC_RSS; /* as the next look finds it */
+	sleeper->r.present = UINT64_C(1) << PROC_RSS; /* as the next tick finds it */
 	assert_int_equal(probe_detail.read(self, &s, &err), 0);
 	assert_true(readings_has(&sleeper->r, PROC_FD_LIMIT));
 	probe_detail.close(self);
@@ -412,9 +412,9 @@ static void put_limit(const struct tree *t, int pid, unsigned limit)
 	tree_puts(t, path, text);
 }
 
-/* The next look at n processes of a job with so many open files each: the limit of the first as it
- * is told, and of how many it is `limit`. */
-static size_t look_at_limits(void *self, struct sample *s, int n, uint64_t fds, uint64_t limit)
+/* The next tick with n processes of a job with so many open files each: the limit of the first as it
+ * is reported, and of how many it is `limit`. */
+static size_t tick_limits(void *self, struct sample *s, int n, uint64_t fds, uint64_t limit)
 {
 	struct err err = { 0 };
 	size_t count = 0;
@@ -445,9 +445,9 @@ static void test_process_details__asks_for_a_limit_again_before_it_seems_reached
 	put_limit(&t, 1000, 256);
 	fill_sample(&s, 0, 0);
 	self = tree_probe(&probe_detail, &t.env, &s);
-	assert_int_equal(look_at_limits(self, &s, 1, 5, 256), 1);
+	assert_int_equal(tick_limits(self, &s, 1, 5, 256), 1);
 	put_limit(&t, 1000, 4096);
-	assert_int_equal(look_at_limits(self, &s, 1, 605, 4096), 1);
+	assert_int_equal(tick_limits(self, &s, 1, 605, 4096), 1);
 	probe_detail.close(self);
 	sample_done(&s);
 	tree_remove(&t);
@@ -457,7 +457,7 @@ static void test_process_details__notices_within_a_few_ticks_that_a_limit_is_low
 {
 	struct tree t = tree_new();
 	struct sample s = { 0 };
-	int looks = 1;
+	int ticks = 1;
 	void *self;
 
 	(void)state;
@@ -465,11 +465,11 @@ static void test_process_details__notices_within_a_few_ticks_that_a_limit_is_low
 	put_limit(&t, 1000, 1024);
 	fill_sample(&s, 0, 0);
 	self = tree_probe(&probe_detail, &t.env, &s);
-	assert_int_equal(look_at_limits(self, &s, 1, 5, 1024), 1);
+	assert_int_equal(tick_limits(self, &s, 1, 5, 1024), 1);
 	put_limit(&t, 1000, 100);
-	while (looks < 100 && !look_at_limits(self, &s, 1, 93, 100))
-		looks++;
-	assert_in_range(looks, 2, 8);
+	while (ticks < 100 && !tick_limits(self, &s, 1, 93, 100))
+		ticks++;
+	assert_in_range(ticks, 2, 8);
 	probe_detail.close(self);
 	sample_done(&s);
 	tree_remove(&t);
@@ -481,7 +481,7 @@ static void test_process_details__asks_a_crowd_for_their_limits_in_turns(void **
 	struct tree t = tree_new();
 	struct sample s = { 0 };
 	size_t before, seen = 0;
-	int looks;
+	int ticks;
 	void *self;
 
 	(void)state;
@@ -491,13 +491,13 @@ static void test_process_details__asks_a_crowd_for_their_limits_in_turns(void **
 	}
 	fill_sample(&s, 0, 0);
 	self = tree_probe(&probe_detail, &t.env, &s);
-	for (looks = 0; looks < 200 && seen < CROWD; looks++)
-		seen = look_at_limits(self, &s, CROWD, 5, 1024);
+	for (ticks = 0; ticks < 200 && seen < CROWD; ticks++)
+		seen = tick_limits(self, &s, CROWD, 5, 1024);
 	for (int pid = 1000; pid < 1000 + CROWD; pid++)
 		put_limit(&t, pid, 100);
-	for (looks = 0, seen = 0; looks < 200 && seen < CROWD; looks++) {
+	for (ticks = 0, seen = 0; ticks < 200 && seen < CROWD; ticks++) {
 		before = seen;
-		seen = look_at_limits(self, &s, CROWD, 5, 100);
+		seen = tick_limits(self, &s, CROWD, 5, 100);
 		assert_in_range(seen - before, 0, 32);
 	}
 	assert_int_equal(seen, CROWD);
@@ -529,8 +529,8 @@ static void test_process_details__agrees_with_what_this_process_knows_of_itself(
 	close(env.root_fd);
 }
 
-/* As nobody: our parent is root's. 0 when the refusal was remembered and told. */
-static int look_as_nobody(const struct probe_env *env)
+/* As nobody: our parent is root's. 0 when the refusal was remembered and reported. */
+static int read_as_nobody(const struct probe_env *env)
 {
 	struct sample s = { .want = WANT_ALL };
 	struct probe_health h;
@@ -567,7 +567,7 @@ static void test_process_details__leaves_what_is_not_ours(void **state)
 		skip();
 	child = fork();
 	if (child == 0)
-		_exit(look_as_nobody(&env));
+		_exit(read_as_nobody(&env));
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	close(env.root_fd);

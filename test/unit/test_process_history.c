@@ -4,7 +4,7 @@
 #include "check.h"
 #include "model_kit.h"
 
-static void look_at_one(struct ticks *w, double after_s, uint64_t rss_bytes)
+static void tick_with_one(struct ticks *w, double after_s, uint64_t rss_bytes)
 {
 	kit_tick(w, after_s);
 	kit_rss(kit_add(w, 10, -100), rss_bytes);
@@ -30,7 +30,7 @@ static void test_process_history__covers_the_window_however_often_it_is_fed(void
 		double age_s;
 
 		for (double at = 0; at < 100; at += every_s[i])
-			look_at_one(&w, at, KIT_MIB);
+			tick_with_one(&w, at, KIT_MIB);
 		earliest(&w, &age_s);
 		assert_true(age_s <= 30 && age_s > 30 - 2 * MAX(every_s[i], 1.0));
 		assert_true(process_history_trail(&w.history, 0)->len <= TRAIL_MARKS);
@@ -43,14 +43,14 @@ static void test_process_history__drops_marks_before_the_window(void **state)
 	struct ticks w = kit_ticks();
 	double age_s;
 
-	look_at_one(&w, 0, 100 * KIT_MIB);
-	look_at_one(&w, 20, 200 * KIT_MIB);
-	look_at_one(&w, 30, 300 * KIT_MIB);
+	tick_with_one(&w, 0, 100 * KIT_MIB);
+	tick_with_one(&w, 20, 200 * KIT_MIB);
+	tick_with_one(&w, 30, 300 * KIT_MIB);
 	assert_int_equal(earliest(&w, &age_s), 100 * KIT_MIB);
-	look_at_one(&w, 45, 400 * KIT_MIB);
+	tick_with_one(&w, 45, 400 * KIT_MIB);
 	assert_int_equal(earliest(&w, &age_s), 200 * KIT_MIB);
 	assert_true(age_s == 25);
-	look_at_one(&w, 1000, 500 * KIT_MIB);
+	tick_with_one(&w, 1000, 500 * KIT_MIB);
 	assert_int_equal(earliest(&w, &age_s), 500 * KIT_MIB);
 	assert_true(age_s == 0);
 	kit_ticks_done(&w);
@@ -63,11 +63,11 @@ static void test_process_history__survives_the_wrap_of_its_clock(void **state)
 	struct ticks w = kit_ticks();
 	double age_s;
 
-	look_at_one(&w, wrap_s - 10, 100 * KIT_MIB);
-	look_at_one(&w, wrap_s + 10, 200 * KIT_MIB);
+	tick_with_one(&w, wrap_s - 10, 100 * KIT_MIB);
+	tick_with_one(&w, wrap_s + 10, 200 * KIT_MIB);
 	assert_int_equal(earliest(&w, &age_s), 100 * KIT_MIB);
 	assert_true(fabs(age_s - 20) < 0.002);
-	look_at_one(&w, wrap_s + 25, 300 * KIT_MIB);
+	tick_with_one(&w, wrap_s + 25, 300 * KIT_MIB);
 	assert_int_equal(earliest(&w, &age_s), 200 * KIT_MIB);
 	kit_ticks_done(&w);
 }
@@ -77,12 +77,12 @@ static void test_process_history__is_not_changed_by_an_empty_snapshot(void **sta
 	struct ticks w = kit_ticks();
 	double age_s;
 
-	look_at_one(&w, 0, 100 * KIT_MIB);
+	tick_with_one(&w, 0, 100 * KIT_MIB);
 	kit_tick(&w, 1);
 	process_history_feed(&w.history, &w.snap, &w.config);
 	w.snap.events_only = true;
 	process_history_feed(&w.history, &w.snap, &w.config);
-	look_at_one(&w, 2, 200 * KIT_MIB);
+	tick_with_one(&w, 2, 200 * KIT_MIB);
 	assert_int_equal(earliest(&w, &age_s), 100 * KIT_MIB);
 	kit_ticks_done(&w);
 }
@@ -120,13 +120,13 @@ static void test_process_history__frees_memory_after_a_crowd(void **state)
 	struct ticks w = kit_ticks();
 	double age_s;
 
-	look_at_one(&w, 0, 100 * KIT_MIB);
+	tick_with_one(&w, 0, 100 * KIT_MIB);
 	kit_tick(&w, 1);
 	for (pid_t pid = 10; pid < 20010; pid++)
 		kit_rss(kit_add(&w, pid, -100), KIT_MIB);
 	process_history_feed(&w.history, &w.snap, &w.config);
 	assert_true(w.history.trails.cap >= 20000);
-	look_at_one(&w, 2, 200 * KIT_MIB);
+	tick_with_one(&w, 2, 200 * KIT_MIB);
 	assert_true(w.history.trails.cap <= VEC_SMALL);
 	assert_true(w.history.order.cap <= VEC_SMALL && w.history.free_trails.cap <= VEC_SMALL);
 	assert_int_equal(earliest(&w, &age_s), 100 * KIT_MIB);

@@ -141,8 +141,8 @@ static void serve_one(int fd, const struct fuse_in_header *in)
 		reply(fd, in->unique, -ENOSYS, NULL, 0);
 }
 
-/* Says so when somebody waits for bytes, which do not come. */
-static void serve(int fd, int tell_fd)
+/* Reports when somebody waits for bytes, which do not come. */
+static void serve(int fd, int ready_fd)
 {
 	static _Alignas(8) char request[128 << 10];
 	const struct fuse_in_header *in = (const void *)request;
@@ -151,7 +151,7 @@ static void serve(int fd, int tell_fd)
 	while (read(fd, request, sizeof request) > 0) {
 		serve_one(fd, in);
 		if (in->opcode == FUSE_READ)
-			(void)!write(tell_fd, "", 1);
+			(void)!write(ready_fd, "", 1);
 	}
 	_exit(0);
 }
@@ -176,7 +176,7 @@ static void *want_lock(void *at)
 	return at;
 }
 
-/* Runs instead of the tests, as "hang PATH", and is told by the server when the lock is held: soon
+/* Runs instead of the tests, as "hang PATH", and learns from the server when the lock is held: soon
  * whoever asks for its command line has to wait. */
 static int hang(char **argv)
 {
@@ -207,7 +207,7 @@ static void name_stage(char *ret, size_t cap, pid_t owner)
 	snprintf(ret, cap, "/tmp/proctor-hang-%d", owner);
 }
 
-/* Nobody but who waits for a lock is in this state for long. */
+/* Only a process that waits for a lock is in this state for long. */
 static bool is_waiting_soon(pid_t pid)
 {
 	return threads_settle(pid, 'D', "DS");
@@ -282,7 +282,7 @@ static int scan_beside(const struct stage *stage)
 
 	if (!target || !me || target->r.value[PROC_RSS] == 0)
 		return 1;
-	if (!tree_has_command(&s, target, "[exe]") || tree_has_command(&s, me, "[test_patient]"))
+	if (!tree_has_command(&s, target, "[exe]") || tree_has_command(&s, me, "[test_process_re]"))
 		return 2;
 	for (int i = 0; i < 10; i++) { /* nor does it add up */
 		sample_reset(&s);

@@ -11,7 +11,7 @@
 
 #define PATIENCE_NS (30 * NS_PER_S)
 
-struct scene {
+struct fixture {
 	char *dir, *db_path, *jsonl_path;
 	struct snapshot_pool *pool;
 	struct recorder *recorder;
@@ -21,73 +21,73 @@ struct scene {
 
 static int setup(void **state)
 {
-	struct scene *sc = xcalloc(1, sizeof *sc);
+	struct fixture *fx = xcalloc(1, sizeof *fx);
 
-	sc->dir = world_dir();
-	sc->db_path = xasprintf("%s/proctor.db", sc->dir);
-	sc->jsonl_path = xasprintf("%s/monitor.jsonl", sc->dir);
-	sc->pool = snapshot_pool_new();
-	sc->lock.fd = -1;
-	*state = sc;
+	fx->dir = world_dir();
+	fx->db_path = xasprintf("%s/proctor.db", fx->dir);
+	fx->jsonl_path = xasprintf("%s/monitor.jsonl", fx->dir);
+	fx->pool = snapshot_pool_new();
+	fx->lock.fd = -1;
+	*state = fx;
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	db_lock_close(&sc->lock);
-	if (sc->recorder)
-		recorder_close(sc->recorder, NULL);
-	snapshot_pool_free(sc->pool);
-	free(sc->db_path);
-	free(sc->jsonl_path);
-	world_rmdir(sc->dir);
-	free(sc);
+	db_lock_close(&fx->lock);
+	if (fx->recorder)
+		recorder_close(fx->recorder, NULL);
+	snapshot_pool_free(fx->pool);
+	free(fx->db_path);
+	free(fx->jsonl_path);
+	world_rmdir(fx->dir);
+	free(fx);
 	return 0;
 }
 
-static void open_recorder(struct scene *sc, struct recorder_options options)
+static void open_recorder(struct fixture *fx, struct recorder_options options)
 {
 	struct err err;
 
 	if (!options.opens_later)
-		options.store.path = sc->db_path;
+		options.store.path = fx->db_path;
 	options.retention_after_ns = 3600 * NS_PER_S;
-	assert_int_equal(recorder_open(&options, &sc->recorder, &err), 0);
+	assert_int_equal(recorder_open(&options, &fx->recorder, &err), 0);
 }
 
-static void hold_lock(struct scene *sc)
+static void hold_lock(struct fixture *fx)
 {
-	cleanup(freep) char *path = xasprintf("%s/write.lock", sc->dir);
+	cleanup(freep) char *path = xasprintf("%s/write.lock", fx->dir);
 	struct err err;
 
-	assert_int_equal(db_lock_open(&sc->lock, path, &err), 0);
-	assert_int_equal(db_lock_take(&sc->lock, DB_LOCK_WRITING, NS_PER_S), 0);
+	assert_int_equal(db_lock_open(&fx->lock, path, &err), 0);
+	assert_int_equal(db_lock_take(&fx->lock, DB_LOCK_WRITING, NS_PER_S), 0);
 }
 
-static struct snapshot *begin_snapshot(struct scene *sc)
+static struct snapshot *begin_snapshot(struct fixture *fx)
 {
-	struct snapshot *snap = snapshot_pool_take(sc->pool);
+	struct snapshot *snap = snapshot_pool_take(fx->pool);
 
 	snapshot_reset(snap);
-	snap->seq = ++sc->seq;
-	snap->wall_ns = (UINT64_C(1790000000) + sc->seq) * NS_PER_S;
-	snap->boot_ns = (5000 + sc->seq) * NS_PER_S;
+	snap->seq = ++fx->seq;
+	snap->wall_ns = (UINT64_C(1790000000) + fx->seq) * NS_PER_S;
+	snap->boot_ns = (5000 + fx->seq) * NS_PER_S;
 	return snap;
 }
 
-static void push(struct scene *sc, struct snapshot *take_snap)
+static void push(struct fixture *fx, struct snapshot *take_snap)
 {
 	const struct snapshot *frozen = snapshot_freeze(take_snap);
 
-	recorder_push(sc->recorder, frozen);
+	recorder_push(fx->recorder, frozen);
 	snapshot_unref(frozen);
 }
 
-static void push_end(struct scene *sc)
+static void push_end(struct fixture *fx)
 {
-	struct snapshot *snap = begin_snapshot(sc);
+	struct snapshot *snap = begin_snapshot(fx);
 	struct job *job = world_push(&snap->jobs);
 
 	snprintf(job->id, sizeof job->id, "ended");
@@ -97,45 +97,45 @@ static void push_end(struct scene *sc)
 	job->status = JOB_FAILED;
 	job->ends_now = true;
 	snap->events_only = true;
-	push(sc, snap);
+	push(fx, snap);
 }
 
-static struct recorder_status status_of(struct scene *sc)
+static struct recorder_status status_of(struct fixture *fx)
 {
 	struct recorder_status status;
 
-	recorder_status(sc->recorder, &status);
+	recorder_status(fx->recorder, &status);
 	return status;
 }
 
 static void test_recorder__stores_what_is_pushed(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	open_recorder(sc, (struct recorder_options){ 0 });
-	push(sc, begin_snapshot(sc));
-	push(sc, begin_snapshot(sc));
-	assert_true(recorder_sync(sc->recorder, PATIENCE_NS));
-	assert_int_equal(status_of(sc).stored, 2);
-	assert_int_equal(status_of(sc).lost, 0);
-	assert_int_equal(ask_int(sc->dir, "SELECT count(*) FROM snapshots"), 2);
+	open_recorder(fx, (struct recorder_options){ 0 });
+	push(fx, begin_snapshot(fx));
+	push(fx, begin_snapshot(fx));
+	assert_true(recorder_sync(fx->recorder, PATIENCE_NS));
+	assert_int_equal(status_of(fx).stored, 2);
+	assert_int_equal(status_of(fx).lost, 0);
+	assert_int_equal(ask_int(fx->dir, "SELECT count(*) FROM snapshots"), 2);
 }
 
 static void test_recorder__writes_a_line_for_a_tick_and_none_for_a_flush(void **state)
 {
-	struct scene *sc = *state;
-	struct snapshot *flush = begin_snapshot(sc);
+	struct fixture *fx = *state;
+	struct snapshot *flush = begin_snapshot(fx);
 	cleanup(buf_done) struct buf text = { 0 };
 	size_t lines = 0;
 	struct err err;
 
-	open_recorder(sc, (struct recorder_options){ .jsonl_path = sc->jsonl_path,
+	open_recorder(fx, (struct recorder_options){ .jsonl_path = fx->jsonl_path,
 	                                             .jsonl_max_bytes = 1 << 20 });
 	flush->events_only = true;
-	push(sc, flush);
-	push(sc, begin_snapshot(sc));
-	assert_true(recorder_sync(sc->recorder, PATIENCE_NS));
-	assert_int_equal(load_file(AT_FDCWD, sc->jsonl_path, &text, &err), 0);
+	push(fx, flush);
+	push(fx, begin_snapshot(fx));
+	assert_true(recorder_sync(fx->recorder, PATIENCE_NS));
+	assert_int_equal(load_file(AT_FDCWD, fx->jsonl_path, &text, &err), 0);
 	for (size_t i = 0; i < text.len; i++)
 		lines += text.at[i] == '\n';
 	assert_int_equal(lines, 1);
@@ -143,93 +143,93 @@ static void test_recorder__writes_a_line_for_a_tick_and_none_for_a_flush(void **
 
 static void test_recorder__counts_what_a_store_that_cannot_be_opened_does_not_take(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	open_recorder(sc, (struct recorder_options){ .opens_later = true,
+	open_recorder(fx, (struct recorder_options){ .opens_later = true,
 	                                             .store.path = "/proc/no/proctor.db" });
-	push(sc, begin_snapshot(sc));
-	assert_false(recorder_sync(sc->recorder, PATIENCE_NS));
-	assert_int_equal(status_of(sc).lost, 1);
-	assert_non_null(strstr(status_of(sc).reason, "/proc/no"));
+	push(fx, begin_snapshot(fx));
+	assert_false(recorder_sync(fx->recorder, PATIENCE_NS));
+	assert_int_equal(status_of(fx).lost, 1);
+	assert_non_null(strstr(status_of(fx).reason, "/proc/no"));
 }
 
 /* One is being written, four may wait, and the rest pushes out the oldest. */
 static void test_recorder__drops_the_oldest_when_the_disk_is_slow_and_stores_a_gap(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	struct recorder_status status;
 
-	open_recorder(sc, (struct recorder_options){ 0 });
-	push(sc, begin_snapshot(sc));
-	assert_true(recorder_sync(sc->recorder, PATIENCE_NS));
-	hold_lock(sc);
+	open_recorder(fx, (struct recorder_options){ 0 });
+	push(fx, begin_snapshot(fx));
+	assert_true(recorder_sync(fx->recorder, PATIENCE_NS));
+	hold_lock(fx);
 	for (int i = 0; i < 12; i++)
-		push(sc, begin_snapshot(sc));
-	assert_false(recorder_has_room(sc->recorder));
-	status = status_of(sc);
+		push(fx, begin_snapshot(fx));
+	assert_false(recorder_has_room(fx->recorder));
+	status = status_of(fx);
 	assert_true(status.lost >= 7 && status.waiting <= 4);
 	assert_string_equal(status.reason, "the disk was too slow");
-	db_lock_close(&sc->lock);
-	(void)recorder_sync(sc->recorder, PATIENCE_NS);
-	push(sc, begin_snapshot(sc));
-	assert_true(recorder_sync(sc->recorder, PATIENCE_NS));
-	status = status_of(sc);
+	db_lock_close(&fx->lock);
+	(void)recorder_sync(fx->recorder, PATIENCE_NS);
+	push(fx, begin_snapshot(fx));
+	assert_true(recorder_sync(fx->recorder, PATIENCE_NS));
+	status = status_of(fx);
 	assert_int_equal(status.stored + status.lost, 14);
-	assert_int_equal(ask_int(sc->dir, "SELECT sum(details + 0) FROM recorder_events "
+	assert_int_equal(ask_int(fx->dir, "SELECT sum(details + 0) FROM recorder_events "
 	                                  "WHERE event_type = 'gap'"),
 	                 status.lost);
 }
 
 static void test_recorder__may_wait_for_the_disk_before_it_drops_anything(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	open_recorder(sc, (struct recorder_options){ .is_patient = true });
+	open_recorder(fx, (struct recorder_options){ .is_patient = true });
 	for (int i = 0; i < 100; i++)
-		push(sc, begin_snapshot(sc));
-	assert_true(recorder_sync(sc->recorder, PATIENCE_NS));
-	assert_int_equal(status_of(sc).stored, 100);
+		push(fx, begin_snapshot(fx));
+	assert_true(recorder_sync(fx->recorder, PATIENCE_NS));
+	assert_int_equal(status_of(fx).stored, 100);
 }
 
 static void test_recorder__reports_an_end_after_it_was_stored(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	cleanup(closep) int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct pollfd ready = { .fd = fd, .events = POLLIN };
 	const struct snapshot *snap;
 	bool is_stored;
 
-	open_recorder(sc, (struct recorder_options){ 0 });
-	recorder_keep_outcomes(sc->recorder, fd);
-	push(sc, begin_snapshot(sc)); /* nothing ends in it */
-	assert_true(recorder_sync(sc->recorder, PATIENCE_NS));
-	assert_null(recorder_next_outcome(sc->recorder, &is_stored));
-	hold_lock(sc);
-	push_end(sc);
+	open_recorder(fx, (struct recorder_options){ 0 });
+	recorder_keep_outcomes(fx->recorder, fd);
+	push(fx, begin_snapshot(fx)); /* nothing ends in it */
+	assert_true(recorder_sync(fx->recorder, PATIENCE_NS));
+	assert_null(recorder_next_outcome(fx->recorder, &is_stored));
+	hold_lock(fx);
+	push_end(fx);
 	assert_int_equal(poll(&ready, 1, 300), 0);
-	assert_null(recorder_next_outcome(sc->recorder, &is_stored));
-	db_lock_close(&sc->lock);
+	assert_null(recorder_next_outcome(fx->recorder, &is_stored));
+	db_lock_close(&fx->lock);
 	assert_int_equal(poll(&ready, 1, 30000), 1);
-	snap = recorder_next_outcome(sc->recorder, &is_stored);
+	snap = recorder_next_outcome(fx->recorder, &is_stored);
 	assert_non_null(snap);
 	assert_true(is_stored);
 	assert_string_equal(snap->jobs.at[0].id, "ended");
-	assert_int_equal(ask_int(sc->dir, "SELECT count(*) FROM jobs WHERE status = 'failed'"), 1);
+	assert_int_equal(ask_int(fx->dir, "SELECT count(*) FROM jobs WHERE status = 'failed'"), 1);
 	snapshot_unref(snap);
-	assert_null(recorder_next_outcome(sc->recorder, &is_stored));
+	assert_null(recorder_next_outcome(fx->recorder, &is_stored));
 }
 
 static void test_recorder__reports_an_end_that_could_not_be_stored(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	const struct snapshot *snap;
 	bool is_stored = true;
 
-	open_recorder(sc, (struct recorder_options){ .opens_later = true });
-	recorder_keep_outcomes(sc->recorder, -1);
-	push_end(sc);
-	(void)recorder_sync(sc->recorder, PATIENCE_NS);
-	snap = recorder_next_outcome(sc->recorder, &is_stored);
+	open_recorder(fx, (struct recorder_options){ .opens_later = true });
+	recorder_keep_outcomes(fx->recorder, -1);
+	push_end(fx);
+	(void)recorder_sync(fx->recorder, PATIENCE_NS);
+	snap = recorder_next_outcome(fx->recorder, &is_stored);
 	assert_non_null(snap);
 	assert_false(is_stored);
 	snapshot_unref(snap);
@@ -238,17 +238,17 @@ static void test_recorder__reports_an_end_that_could_not_be_stored(void **state)
 /* What nobody collected is released with it. */
 static void test_recorder_close__stores_what_waits(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	struct recorder_status status;
 
-	open_recorder(sc, (struct recorder_options){ 0 });
-	recorder_keep_outcomes(sc->recorder, -1);
-	push(sc, begin_snapshot(sc));
-	push_end(sc);
-	recorder_close(TAKE_PTR(sc->recorder), &status);
+	open_recorder(fx, (struct recorder_options){ 0 });
+	recorder_keep_outcomes(fx->recorder, -1);
+	push(fx, begin_snapshot(fx));
+	push_end(fx);
+	recorder_close(TAKE_PTR(fx->recorder), &status);
 	assert_int_equal(status.stored, 1);
 	assert_true(status.has_end);
-	assert_int_equal(ask_int(sc->dir, "SELECT count(*) FROM jobs"), 1);
+	assert_int_equal(ask_int(fx->dir, "SELECT count(*) FROM jobs"), 1);
 }
 
 #define RECORDER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

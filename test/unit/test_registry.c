@@ -14,7 +14,7 @@
 #include "check.h"
 #include "fake_machine.h"
 
-struct scene {
+struct fixture {
 	struct tree tree;
 	char *db_path;
 	struct loop *loop;
@@ -25,21 +25,21 @@ struct scene {
 
 static void keep(void *self, const struct snapshot *snap)
 {
-	struct scene *sc = self;
+	struct fixture *fx = self;
 
-	snapshot_unref(sc->last);
-	sc->last = snapshot_ref(snap);
+	snapshot_unref(fx->last);
+	fx->last = snapshot_ref(snap);
 }
 
-static void set_pipeline(struct scene *sc)
+static void set_pipeline(struct fixture *fx)
 {
 	const struct pipeline pipeline = {
-		.stages = { { "job figures", PASS_ALL, engine_stage_jobs, sc->engine } },
-		.sinks = { { "last", PASS_ALL, keep, .self = sc },
-		           engine_sink_recorder(sc->engine) },
+		.stages = { { "job figures", PASS_ALL, engine_stage_jobs, fx->engine } },
+		.sinks = { { "last", PASS_ALL, keep, .self = fx },
+		           engine_sink_recorder(fx->engine) },
 	};
 
-	engine_set_pipeline(sc->engine, &pipeline);
+	engine_set_pipeline(fx->engine, &pipeline);
 }
 
 static pid_t spawn(void)
@@ -55,46 +55,46 @@ static pid_t spawn(void)
 
 static int setup(void **state)
 {
-	struct scene *sc = calloc(1, sizeof *sc);
+	struct fixture *fx = calloc(1, sizeof *fx);
 	struct engine_options options = { .sampler = { .no_bpf = true, .no_events = true },
 		                          .interval_ns = 3600 * NS_PER_S };
 	struct err err;
 
-	if (!sc)
+	if (!fx)
 		return -1;
-	*state = sc;
-	sc->tree = tree_new();
-	sc->child = spawn();
-	sc->db_path = xasprintf("%s/proctor.db", sc->tree.path);
-	options.recorder.store.path = sc->db_path;
-	if (loop_new(&sc->loop, &err) < 0 || engine_new(sc->loop, &options, &sc->engine, &err) < 0)
+	*state = fx;
+	fx->tree = tree_new();
+	fx->child = spawn();
+	fx->db_path = xasprintf("%s/proctor.db", fx->tree.path);
+	options.recorder.store.path = fx->db_path;
+	if (loop_new(&fx->loop, &err) < 0 || engine_new(fx->loop, &options, &fx->engine, &err) < 0)
 		return -1;
-	set_pipeline(sc);
-	registry_begin(sc->engine);
+	set_pipeline(fx);
+	registry_begin(fx->engine);
 	return 0;
 }
 
-static void end_child(struct scene *sc)
+static void end_child(struct fixture *fx)
 {
-	if (sc->child <= 0)
+	if (fx->child <= 0)
 		return;
-	kill(sc->child, SIGKILL);
-	waitpid(sc->child, NULL, 0);
-	sc->child = 0;
+	kill(fx->child, SIGKILL);
+	waitpid(fx->child, NULL, 0);
+	fx->child = 0;
 }
 
 static int teardown(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	struct engine_totals totals;
 
-	end_child(sc);
-	engine_stop(sc->engine, &totals);
-	snapshot_unref(sc->last);
-	loop_free(sc->loop);
-	tree_remove(&sc->tree);
-	free(sc->db_path);
-	free(sc);
+	end_child(fx);
+	engine_stop(fx->engine, &totals);
+	snapshot_unref(fx->last);
+	loop_free(fx->loop);
+	tree_remove(&fx->tree);
+	free(fx->db_path);
+	free(fx);
 	return 0;
 }
 
@@ -106,192 +106,192 @@ static struct job named(const char *id)
 	return job;
 }
 
-static job_handle start_job(struct scene *sc, const struct job *job)
+static job_handle start_job(struct fixture *fx, const struct job *job)
 {
 	job_handle handle = -1;
 	struct err err;
 
-	assert_int_equal(registry_start(sc->engine, job, sc->child, &handle, &err), 0);
+	assert_int_equal(registry_start(fx->engine, job, fx->child, &handle, &err), 0);
 	return handle;
 }
 
-static job_handle start(struct scene *sc, const char *id)
+static job_handle start(struct fixture *fx, const char *id)
 {
 	struct job job = named(id);
 
-	return start_job(sc, &job);
+	return start_job(fx, &job);
 }
 
-static int try_to_start(struct scene *sc, const struct job *job, pid_t pid, struct err *err)
+static int try_to_start(struct fixture *fx, const struct job *job, pid_t pid, struct err *err)
 {
 	job_handle handle;
 
-	return registry_start(sc->engine, job, pid, &handle, err);
+	return registry_start(fx->engine, job, pid, &handle, err);
 }
 
-static const struct job_roster *table(const struct scene *sc)
+static const struct job_roster *table(const struct fixture *fx)
 {
-	return &engine_jobs(sc->engine)->roster;
+	return &engine_jobs(fx->engine)->roster;
 }
 
 static const struct job_end good = { .status = JOB_COMPLETED, .has_exit_code = true };
 
-static const struct proc_snap *child_of(const struct scene *sc)
+static const struct proc_snap *child_of(const struct fixture *fx)
 {
-	return snapshot_find(sc->last, sc->child);
+	return snapshot_find(fx->last, fx->child);
 }
 
 static void test_registry_start__makes_the_process_a_member(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	start(sc, "a");
-	engine_tick(sc->engine);
-	assert_int_equal(sc->last->jobs.len, 1);
-	assert_int_equal(child_of(sc)->job, 0);
-	assert_int_equal(sc->last->running_jobs, 1);
-	assert_true(sc->last->jobs.at[0].started_ns > 0);
-	assert_int_equal(sc->last->jobs.at[0].figures[JOB_FIGURE_PROCESSES].value, 1);
+	start(fx, "a");
+	engine_tick(fx->engine);
+	assert_int_equal(fx->last->jobs.len, 1);
+	assert_int_equal(child_of(fx)->job, 0);
+	assert_int_equal(fx->last->running_jobs, 1);
+	assert_true(fx->last->jobs.at[0].started_ns > 0);
+	assert_int_equal(fx->last->jobs.at[0].figures[JOB_FIGURE_PROCESSES].value, 1);
 }
 
 static void test_registry_start__refuses_running_jobs_and_missing_processes(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	struct job job = named("a");
 	struct err err;
 
-	start(sc, "a");
-	assert_int_equal(try_to_start(sc, &job, sc->child, &err), -EALREADY);
+	start(fx, "a");
+	assert_int_equal(try_to_start(fx, &job, fx->child, &err), -EALREADY);
 	job = named("b");
-	assert_int_equal(try_to_start(sc, &job, 0x7fffffff, &err), -ENOENT);
-	assert_int_equal(try_to_start(sc, &job, sc->child, &err), -EALREADY);
+	assert_int_equal(try_to_start(fx, &job, 0x7fffffff, &err), -ENOENT);
+	assert_int_equal(try_to_start(fx, &job, fx->child, &err), -EALREADY);
 	assert_non_null(strstr(err.msg, "already belongs to job 'a'"));
-	assert_int_equal(table(sc)->rows.len, 1);
+	assert_int_equal(table(fx)->rows.len, 1);
 }
 
 static void test_registry_start__leaves_room_for_other_users(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	char id[16];
 	struct job job;
 	struct err err;
 
 	for (int i = 0; i < REGISTRY_JOBS_PER_UID_MAX; i++) { /* those that ended are still shown */
 		snprintf(id, sizeof id, "j%d", i);
-		assert_int_equal(registry_end(sc->engine, start(sc, id), &good, &err), 0);
+		assert_int_equal(registry_end(fx->engine, start(fx, id), &good, &err), 0);
 	}
 	job = named("one-too-many");
-	assert_int_equal(try_to_start(sc, &job, sc->child, &err), -ENOSPC);
+	assert_int_equal(try_to_start(fx, &job, fx->child, &err), -ENOSPC);
 	job.uid = 8;
-	assert_int_equal(registry_end(sc->engine, start_job(sc, &job), &good, &err), 0);
+	assert_int_equal(registry_end(fx->engine, start_job(fx, &job), &good, &err), 0);
 	job = named("roots");
 	job.uid = 0;
-	start_job(sc, &job);
+	start_job(fx, &job);
 }
 
 static void test_registry_end__is_final_unless_it_was_inferred(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	struct err err;
-	job_handle job = start(sc, "a");
+	job_handle job = start(fx, "a");
 
-	assert_int_equal(registry_end(sc->engine, job, &good, &err), 0);
-	assert_int_equal(registry_end(sc->engine, job, &good, &err), -EALREADY);
-	job = start(sc, "b");
-	engine_tick(sc->engine);
-	end_child(sc);
-	engine_tick(sc->engine);
-	assert_int_equal(sc->last->jobs.at[1].status, JOB_LOST); /* nobody reported how it ended */
-	assert_int_equal(registry_end(sc->engine, job, &good, &err), 0);
-	assert_int_equal(job_roster_get(table(sc), job)->job.status, JOB_COMPLETED);
-	assert_int_equal(registry_end(sc->engine, job, &good, &err), -EALREADY);
+	assert_int_equal(registry_end(fx->engine, job, &good, &err), 0);
+	assert_int_equal(registry_end(fx->engine, job, &good, &err), -EALREADY);
+	job = start(fx, "b");
+	engine_tick(fx->engine);
+	end_child(fx);
+	engine_tick(fx->engine);
+	assert_int_equal(fx->last->jobs.at[1].status, JOB_LOST); /* nobody reported how it ended */
+	assert_int_equal(registry_end(fx->engine, job, &good, &err), 0);
+	assert_int_equal(job_roster_get(table(fx), job)->job.status, JOB_COMPLETED);
+	assert_int_equal(registry_end(fx->engine, job, &good, &err), -EALREADY);
 }
 
 static void test_registry_end__closes_the_sheets_that_are_open(void **state)
 {
-	struct scene *sc = *state;
-	struct job_input_sheet begun = { .label = "x", .pid = sc->child };
+	struct fixture *fx = *state;
+	struct job_input_sheet begun = { .label = "x", .pid = fx->child };
 	const struct job_end bad = { .status = JOB_FAILED, .signal = 9 };
 	uint32_t num = 0;
 	struct err err;
 
-	begun.job = start(sc, "a");
-	assert_int_equal(job_input_begin_sheet(sc->engine, &begun, &num, &err), 0);
+	begun.job = start(fx, "a");
+	assert_int_equal(job_input_begin_sheet(fx->engine, &begun, &num, &err), 0);
 	assert_int_equal(num, 1);
-	engine_tick(sc->engine);
-	assert_int_equal(child_of(sc)->sheet, 1);
-	assert_int_equal(registry_end(sc->engine, begun.job, &bad, &err), 0);
-	engine_tick(sc->engine);
-	assert_int_equal(sc->last->sheets.at[0].status, JOB_FAILED);
-	assert_int_equal(sc->last->active_sheets, 0);
-	assert_int_equal(job_input_begin_sheet(sc->engine, &begun, &num, &err), -EALREADY);
+	engine_tick(fx->engine);
+	assert_int_equal(child_of(fx)->sheet, 1);
+	assert_int_equal(registry_end(fx->engine, begun.job, &bad, &err), 0);
+	engine_tick(fx->engine);
+	assert_int_equal(fx->last->sheets.at[0].status, JOB_FAILED);
+	assert_int_equal(fx->last->active_sheets, 0);
+	assert_int_equal(job_input_begin_sheet(fx->engine, &begun, &num, &err), -EALREADY);
 }
 
 static void test_registry_lose__gives_its_place_to_the_recorder_that_is_back(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	struct job job = named("a");
 	job_handle lost, back;
 
 	job.has_recorder = job.is_foreign = true;
-	lost = start_job(sc, &job);
-	registry_lose(sc->engine, lost);
-	assert_int_equal(job_roster_get(table(sc), lost)->job.status, JOB_LOST);
-	back = start_job(sc, &job);
-	assert_null(job_roster_get(table(sc), lost));
-	assert_int_equal(table(sc)->rows.len, 1);
-	assert_int_equal(job_roster_get(table(sc), back)->job.status, JOB_RUNNING);
-	engine_tick(sc->engine);
-	assert_int_equal(child_of(sc)->job, 0);
+	lost = start_job(fx, &job);
+	registry_lose(fx->engine, lost);
+	assert_int_equal(job_roster_get(table(fx), lost)->job.status, JOB_LOST);
+	back = start_job(fx, &job);
+	assert_null(job_roster_get(table(fx), lost));
+	assert_int_equal(table(fx)->rows.len, 1);
+	assert_int_equal(job_roster_get(table(fx), back)->job.status, JOB_RUNNING);
+	engine_tick(fx->engine);
+	assert_int_equal(child_of(fx)->job, 0);
 }
 
 static void test_jobs_remove__leaves_nothing_behind(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	struct engine_tuning tuning = { .interval_ns = 3600 * NS_PER_S };
-	job_handle job = start(sc, "a");
+	job_handle job = start(fx, "a");
 
-	engine_tick(sc->engine);
-	engine_tune(sc->engine, &tuning);
-	engine_store_jobs(sc->engine);
-	jobs_remove(engine_jobs(sc->engine), job);
-	assert_int_equal(jobs_find_process(engine_jobs(sc->engine), sc->child), -1);
-	engine_tick(sc->engine);
-	assert_int_equal(child_of(sc)->job, -1);
-	assert_int_equal(sc->last->jobs.len, 0);
+	engine_tick(fx->engine);
+	engine_tune(fx->engine, &tuning);
+	engine_store_jobs(fx->engine);
+	jobs_remove(engine_jobs(fx->engine), job);
+	assert_int_equal(jobs_find_process(engine_jobs(fx->engine), fx->child), -1);
+	engine_tick(fx->engine);
+	assert_int_equal(child_of(fx)->job, -1);
+	assert_int_equal(fx->last->jobs.len, 0);
 }
 
 static void test_jobs_figures__keeps_jobs_apart(void **state)
 {
-	struct scene *sc = *state;
-	pid_t children[] = { sc->child, spawn(), spawn() };
+	struct fixture *fx = *state;
+	pid_t children[] = { fx->child, spawn(), spawn() };
 	char ids[][2] = { "a", "b", "c" };
 
 	for (int i = 0; i < 3; i++) {
-		sc->child = children[i];
-		start(sc, ids[i]);
+		fx->child = children[i];
+		start(fx, ids[i]);
 	}
-	engine_tick(sc->engine);
+	engine_tick(fx->engine);
 	for (int i = 0; i < 3; i++) {
-		const struct job *job = &sc->last->jobs.at[i];
+		const struct job *job = &fx->last->jobs.at[i];
 
 		assert_string_equal(job->id, ids[i]);
 		assert_int_equal(job->figures[JOB_FIGURE_PROCESSES].value, 1);
 		assert_int_equal(job->hungriest_pid, children[i]);
 		assert_true(job->figures[JOB_FIGURE_PEAK_USED].value > 0);
-		sc->child = children[i];
-		end_child(sc);
+		fx->child = children[i];
+		end_child(fx);
 	}
-	engine_tick(sc->engine);
+	engine_tick(fx->engine);
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(sc->last->jobs.at[i].status, JOB_LOST);
-		assert_int_equal(sc->last->jobs.at[i].figures[JOB_FIGURE_EXITED].value, 1);
+		assert_int_equal(fx->last->jobs.at[i].status, JOB_LOST);
+		assert_int_equal(fx->last->jobs.at[i].figures[JOB_FIGURE_EXITED].value, 1);
 	}
 }
 
 #define MANY 500
 
-static void start_many(struct scene *sc, struct snapshot *snap)
+static void start_many(struct fixture *fx, struct snapshot *snap)
 {
 	struct err err;
 
@@ -300,17 +300,17 @@ static void start_many(struct scene *sc, struct snapshot *snap)
 		char id[16];
 
 		snprintf(id, sizeof id, "j%d", i);
-		job = start(sc, id);
-		assert_int_equal(registry_end(sc->engine, job, &good, &err), 0);
+		job = start(fx, id);
+		assert_int_equal(registry_end(fx->engine, job, &good, &err), 0);
 		((struct job *)vec_push(&snap->jobs, JOBS_MAX))->handle = job;
 		(void)vec_push(&snap->sums, JOBS_MAX);
 	}
 }
 
 /* One for each job; made up, for they only have to be counted. */
-static void add_processes(struct scene *sc, struct snapshot *snap)
+static void add_processes(struct fixture *fx, struct snapshot *snap)
 {
-	struct jobs *jobs = engine_jobs(sc->engine);
+	struct jobs *jobs = engine_jobs(fx->engine);
 
 	for (int i = 0; i < MANY; i++) {
 		struct proc_snap *p = vec_push(&snap->procs, PROCS_MAX);
@@ -322,14 +322,14 @@ static void add_processes(struct scene *sc, struct snapshot *snap)
 	}
 }
 
-static uint64_t time_figures(struct scene *sc, struct snapshot *snap)
+static uint64_t time_figures(struct fixture *fx, struct snapshot *snap)
 {
 	uint64_t least_ns = UINT64_MAX;
 
 	for (int i = 0; i < 5; i++) {
 		uint64_t begin_ns = clock_thread_cpu_ns();
 
-		jobs_figures(engine_jobs(sc->engine), snap);
+		jobs_figures(engine_jobs(fx->engine), snap);
 		least_ns = MIN(least_ns, clock_thread_cpu_ns() - begin_ns);
 	}
 	return least_ns;
@@ -337,14 +337,14 @@ static uint64_t time_figures(struct scene *sc, struct snapshot *snap)
 
 static void test_jobs_figures__goes_through_the_processes_once_for_all_jobs(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	struct snapshot snap = { 0 };
 	uint64_t without_ns, with_ns;
 
-	start_many(sc, &snap);
-	without_ns = time_figures(sc, &snap);
-	add_processes(sc, &snap);
-	with_ns = time_figures(sc, &snap);
+	start_many(fx, &snap);
+	without_ns = time_figures(fx, &snap);
+	add_processes(fx, &snap);
+	with_ns = time_figures(fx, &snap);
 	if (with_ns > 5 * without_ns)
 		fail_msg("%llu us without processes, %llu us with %d",
 		         (unsigned long long)without_ns / 1000, (unsigned long long)with_ns / 1000,

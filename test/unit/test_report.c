@@ -75,7 +75,7 @@ static void add_events(struct report *r)
 	}
 	e = kit_event(EVENT_EXIT, 101, 3005, "");
 	e.has_exit_code = true;
-	report_add_event(r, &e); /* nothing to tell */
+	report_add_event(r, &e); /* nothing to report */
 	e = kit_event(EVENT_SIGNAL, 120, 2417, "sent by bash (pid 12, uid 0)");
 	e.signal = SIGTERM;
 	report_add_event(r, &e);

@@ -56,15 +56,15 @@ static const struct rpc_server_method methods[] = {
 
 static int setup(void **state)
 {
-	return scene_open(methods, state);
+	return fixture_open(methods, state);
 }
 
 static void test_rpc_server__answers_pipelined_calls_in_order_even_after_a_bad_one(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
 	assert_string_equal(
-		answer_to(sc, CALL(1, "echo", "{\"text\":\"a\"}") "{broken\n" CALL(
+		answer_to(fx, CALL(1, "echo", "{\"text\":\"a\"}") "{broken\n" CALL(
 				      2, "echo", "{\"text\":\"b\"}")),
 		"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\"}\n"
 		"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":"
@@ -74,10 +74,10 @@ static void test_rpc_server__answers_pipelined_calls_in_order_even_after_a_bad_o
 
 static void test_rpc_server__returns_errors_of_the_table_and_of_methods(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
 	assert_string_equal(
-		answer_to(sc, CALL(1, "fail", "{}") CALL(2, "nothing", "{}")),
+		answer_to(fx, CALL(1, "fail", "{}") CALL(2, "nothing", "{}")),
 		"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32002,\"message\":\"there is no "
 		"such thing\",\"data\":{\"code\":\"not_found\"}}}\n"
 		"{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32601,\"message\":\"no method "
@@ -86,149 +86,149 @@ static void test_rpc_server__returns_errors_of_the_table_and_of_methods(void **s
 
 static void test_rpc_server__executes_a_notification_without_an_answer(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	assert_string_equal(answer_to(sc, "{\"jsonrpc\":\"2.0\",\"method\":\"note\"}\n"
+	assert_string_equal(answer_to(fx, "{\"jsonrpc\":\"2.0\",\"method\":\"note\"}\n"
 	                                  "{\"jsonrpc\":\"2.0\",\"method\":\"nothing\"}\n"),
 	                    "");
-	assert_int_equal(sc->noted, 1);
+	assert_int_equal(fx->noted, 1);
 }
 
 static void test_rpc_server__skips_calls_whose_caller_is_gone(void **state)
 {
 	static const char text[] = CALL(1, "note",
 	                                "{}") "{\"jsonrpc\":\"2.0\",\"method\":\"note\"}\n";
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	int fd;
 
-	serve(sc);
-	fd = dial(sc); /* waits in the queue: the loop does not run yet */
+	serve(fx);
+	fd = dial(fx); /* waits in the queue: the loop does not run yet */
 	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
 	close(fd);
-	answer_to(sc, CALL(2, "note", "{}"));
-	assert_int_equal(sc->noted, 2); /* the notification, and who stayed */
-	assert_int_equal(rpc_server_clients(sc->server), 0);
+	answer_to(fx, CALL(2, "note", "{}"));
+	assert_int_equal(fx->noted, 2); /* the notification, and the client that stayed */
+	assert_int_equal(rpc_server_clients(fx->server), 0);
 }
 
 static void test_rpc_server__accepts_a_last_line_without_newline(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	assert_string_equal(answer_to(sc, "{\"jsonrpc\":\"2.0\",\"method\":\"note\"}"), "");
-	assert_int_equal(sc->noted, 1);
-	assert_string_equal(answer_to(sc, "\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"echo\","
+	assert_string_equal(answer_to(fx, "{\"jsonrpc\":\"2.0\",\"method\":\"note\"}"), "");
+	assert_int_equal(fx->noted, 1);
+	assert_string_equal(answer_to(fx, "\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"echo\","
 	                                  "\"params\":{\"text\":\"a\"}}"),
 	                    "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\"}\n");
-	assert_string_equal(answer_to(sc, "{\"jsonrpc\":\"2.0\",\"meth"),
+	assert_string_equal(answer_to(fx, "{\"jsonrpc\":\"2.0\",\"meth"),
 	                    "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,"
 	                    "\"message\":\"invalid JSON: incomplete, near byte 22\","
 	                    "\"data\":{\"code\":\"parse_error\"}}}\n");
-	assert_string_equal(answer_to(sc, " "), "");
+	assert_string_equal(answer_to(fx, " "), "");
 }
 
 static void test_rpc_server__answers_hundreds_of_calls_at_once(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	struct buf text = { 0 };
 	size_t lines = 0;
 
 	for (int i = 0; i < 1500; i++)
 		buf_puts(&text, CALL(1, "note", "{}"));
-	answer_to(sc, text.at);
-	for (size_t i = 0; i < sc->answer.len; i++)
-		lines += sc->answer.at[i] == '\n';
-	assert_int_equal(sc->noted, 1500);
+	answer_to(fx, text.at);
+	for (size_t i = 0; i < fx->answer.len; i++)
+		lines += fx->answer.at[i] == '\n';
+	assert_int_equal(fx->noted, 1500);
 	assert_int_equal(lines, 1500);
 	buf_done(&text);
 }
 
 static void test_rpc_server__sends_answers_larger_than_the_socket_buffer(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	answer_to(sc, CALL(1, "big", "{}") CALL(2, "big", "{}") CALL(3, "too_big", "{}"));
-	assert_true(sc->answer.len > 2 * BIG && sc->answer.len < 2 * BIG + 1000);
-	assert_non_null(strstr(sc->answer.at + 2 * BIG, "\"reply_too_large\""));
+	answer_to(fx, CALL(1, "big", "{}") CALL(2, "big", "{}") CALL(3, "too_big", "{}"));
+	assert_true(fx->answer.len > 2 * BIG && fx->answer.len < 2 * BIG + 1000);
+	assert_non_null(strstr(fx->answer.at + 2 * BIG, "\"reply_too_large\""));
 }
 
 static void test_rpc_server__sends_one_large_answer_after_another(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	const size_t each = RPC_SERVER_REPLY_MAX - BIG;
 
-	sc->answer.max = 5 * RPC_SERVER_REPLY_MAX;
-	answer_to(sc, CALL(1, "full", "{}") CALL(2, "full", "{}") CALL(3, "full", "{}")
+	fx->answer.max = 5 * RPC_SERVER_REPLY_MAX;
+	answer_to(fx, CALL(1, "full", "{}") CALL(2, "full", "{}") CALL(3, "full", "{}")
 	                      CALL(4, "full", "{}"));
-	assert_true(sc->answer.len > 4 * each && sc->answer.len < 4 * each + 1000);
+	assert_true(fx->answer.len > 4 * each && fx->answer.len < 4 * each + 1000);
 }
 
 static void *send_endless_line(void *self)
 {
-	struct scene *sc = self;
+	struct fixture *fx = self;
 	char chunk[4096];
-	int fd = dial(sc);
+	int fd = dial(fx);
 
 	memset(chunk, ' ', sizeof chunk);
 	for (size_t n = 0; n <= 2 * RPC_FRAME_MAX; n += sizeof chunk)
 		if (send(fd, chunk, sizeof chunk, MSG_NOSIGNAL) < 0)
 			break;
-	read_to_end(fd, &sc->answer);
+	read_to_end(fd, &fx->answer);
 	close(fd);
-	return client_ends(sc);
+	return client_ends(fx);
 }
 
 static void test_rpc_server__refuses_an_endless_line_and_disconnects(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	run_with(sc, send_endless_line);
-	assert_non_null(strstr(sc->answer.at, "\"frame_too_long\""));
-	assert_non_null(strstr(answer_to(sc, CALL(1, "echo", "{\"text\":\"a\"}")), "\"a\""));
+	run_with(fx, send_endless_line);
+	assert_non_null(strstr(fx->answer.at, "\"frame_too_long\""));
+	assert_non_null(strstr(answer_to(fx, CALL(1, "echo", "{\"text\":\"a\"}")), "\"a\""));
 }
 
 static void *send_half_and_wait(void *self)
 {
-	struct scene *sc = self;
-	int fd = dial(sc);
+	struct fixture *fx = self;
+	int fd = dial(fx);
 
 	(void)!send(fd, "{\"id\"", 5, MSG_NOSIGNAL);
-	read_to_end(fd, &sc->answer);
+	read_to_end(fd, &fx->answer);
 	close(fd);
-	return client_ends(sc);
+	return client_ends(fx);
 }
 
 static void test_rpc_server__disconnects_a_client_that_stops_within_a_line(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	sc->options.half_line_ns = 100 * NS_PER_MS;
-	run_with(sc, send_half_and_wait);
-	assert_non_null(strstr(sc->answer.at, "\"frame_timeout\""));
-	assert_int_equal(rpc_server_clients(sc->server), 0);
+	fx->options.half_line_ns = 100 * NS_PER_MS;
+	run_with(fx, send_half_and_wait);
+	assert_non_null(strstr(fx->answer.at, "\"frame_timeout\""));
+	assert_int_equal(rpc_server_clients(fx->server), 0);
 }
 
 /* Asks and never reads; the server hangs up. */
 static void *ask_and_not_read(void *self)
 {
-	struct scene *sc = self;
-	int fd = dial(sc);
-	struct pollfd p = { .fd = fd, .events = 0 }; /* a hang-up is always told */
+	struct fixture *fx = self;
+	int fd = dial(fx);
+	struct pollfd p = { .fd = fd, .events = 0 }; /* a hang-up is always reported */
 
 	for (int i = 0; i < 3; i++)
 		(void)!send(fd, CALL(1, "big", "{}"), strlen(CALL(1, "big", "{}")), MSG_NOSIGNAL);
-	sc->code = poll(&p, 1, 10000) == 1 && (p.revents & POLLHUP);
+	fx->code = poll(&p, 1, 10000) == 1 && (p.revents & POLLHUP);
 	close(fd);
-	return client_ends(sc);
+	return client_ends(fx);
 }
 
 static void test_rpc_server__disconnects_a_client_that_does_not_read(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	sc->options.slow_reader_ns = 100 * NS_PER_MS;
-	run_with(sc, ask_and_not_read);
-	assert_true(sc->code);
-	assert_int_equal(rpc_server_clients(sc->server), 0);
+	fx->options.slow_reader_ns = 100 * NS_PER_MS;
+	run_with(fx, ask_and_not_read);
+	assert_true(fx->code);
+	assert_int_equal(rpc_server_clients(fx->server), 0);
 }
 
 /* ---- feeds ----------------------------------------------------------------------------------- */
@@ -236,142 +236,142 @@ static void test_rpc_server__disconnects_a_client_that_does_not_read(void **stat
 /* One is fed and has ended its own words; another asks for more. */
 static void *eat(void *self)
 {
-	struct scene *sc = self;
-	int eater = dial(sc), other = dial(sc);
+	struct fixture *fx = self;
+	int eater = dial(fx), other = dial(fx);
 	struct buf heard = { 0 };
 
 	(void)!send(eater, CALL(1, "feed", "{}"), strlen(CALL(1, "feed", "{}")), 0);
 	shutdown(eater, SHUT_WR);
-	sc->code = (int)read_lines_until(eater, "\n20000", &sc->answer);
+	fx->code = (int)read_lines_until(eater, "\n20000", &fx->answer);
 	(void)!send(other, CALL(1, "more", "{}"), strlen(CALL(1, "more", "{}")), 0);
-	sc->code += (int)read_lines_until(eater, "\n20010", &sc->answer);
+	fx->code += (int)read_lines_until(eater, "\n20010", &fx->answer);
 	(void)read_lines_until(other, "}", &heard);
 	buf_done(&heard);
 	close(eater);
 	close(other);
-	while (rpc_server_clients(sc->server))
+	while (rpc_server_clients(fx->server))
 		usleep(1000);
-	return client_ends(sc);
+	return client_ends(fx);
 }
 
 static void test_rpc_server__feeds_a_subscriber_after_the_answer_and_when_woken(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	sc->feed_end = 20000; /* more than a socket holds */
-	run_with(sc, eat);
-	assert_int_equal(sc->code, 1 + 20010);
-	assert_non_null(strstr(sc->answer.at, "\"result\":true}\n1\n2\n3\n"));
-	assert_int_equal(sc->feeds, 0);
+	fx->feed_end = 20000; /* more than a socket holds */
+	run_with(fx, eat);
+	assert_int_equal(fx->code, 1 + 20010);
+	assert_non_null(strstr(fx->answer.at, "\"result\":true}\n1\n2\n3\n"));
+	assert_int_equal(fx->feeds, 0);
 }
 
 static void *be_fed_and_not_read(void *self)
 {
-	struct scene *sc = self;
-	int fd = dial(sc);
+	struct fixture *fx = self;
+	int fd = dial(fx);
 	char c;
 
 	(void)!send(fd, CALL(1, "feed", "{}"), strlen(CALL(1, "feed", "{}")), 0);
 	(void)!recv(fd, &c, 1, 0);
-	while (rpc_server_clients(sc->server))
+	while (rpc_server_clients(fx->server))
 		usleep(1000);
 	close(fd);
-	return client_ends(sc);
+	return client_ends(fx);
 }
 
 static void test_rpc_server__disconnects_a_subscriber_that_does_not_read(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	sc->feed_end = 10000000;
-	sc->options.slow_reader_ns = 100 * NS_PER_MS;
-	run_with(sc, be_fed_and_not_read);
-	assert_true(sc->fed < 1000000); /* what nobody reads is not written either */
-	assert_int_equal(sc->feeds, 0);
+	fx->feed_end = 10000000;
+	fx->options.slow_reader_ns = 100 * NS_PER_MS;
+	run_with(fx, be_fed_and_not_read);
+	assert_true(fx->fed < 1000000); /* what nobody reads is not written either */
+	assert_int_equal(fx->feeds, 0);
 }
 
 static void *fill_up(void *self)
 {
-	struct scene *sc = self;
+	struct fixture *fx = self;
 	int fds[8], last;
 
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
 		char line[256];
 
-		fds[i] = dial(sc);
+		fds[i] = dial(fx);
 		(void)!send(fds[i], CALL(1, "note", "{}"), strlen(CALL(1, "note", "{}")), 0);
-		sc->code = (int)recv(fds[i], line, sizeof line, 0); /* it was let in */
+		fx->code = (int)recv(fds[i], line, sizeof line, 0); /* it was let in */
 	}
-	last = dial(sc);
-	read_to_end(last, &sc->answer);
+	last = dial(fx);
+	read_to_end(last, &fx->answer);
 	close(last);
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
 		close(fds[i]);
-	return client_ends(sc);
+	return client_ends(fx);
 }
 
 static void test_rpc_server__refuses_one_client_too_many_and_recovers(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	run_with(sc, fill_up);
-	assert_int_equal(sc->noted, 8);
-	assert_non_null(strstr(sc->answer.at, "\"too_many_clients\""));
-	assert_non_null(strstr(answer_to(sc, CALL(1, "echo", "{\"text\":\"a\"}")), "\"a\""));
+	run_with(fx, fill_up);
+	assert_int_equal(fx->noted, 8);
+	assert_non_null(strstr(fx->answer.at, "\"too_many_clients\""));
+	assert_non_null(strstr(answer_to(fx, CALL(1, "echo", "{\"text\":\"a\"}")), "\"a\""));
 }
 
 static void *call_by_client(void *self)
 {
-	struct scene *sc = self;
+	struct fixture *fx = self;
 	uint64_t deadline = clock_mono_ns() + 5 * NS_PER_S;
 	struct rpc_client *c = NULL;
 	struct err err = { 0 };
 	json_t *result = NULL;
 
-	sc->code = rpc_client_open(sc->path, deadline, &c, &err);
-	if (sc->code == 0)
-		sc->code = rpc_client_call(c, "echo", sc->text, deadline, &result, &err);
-	buf_puts(&sc->answer, sc->code < 0 ? err.msg : json_string_value(result));
+	fx->code = rpc_client_open(fx->path, deadline, &c, &err);
+	if (fx->code == 0)
+		fx->code = rpc_client_call(c, "echo", fx->text, deadline, &result, &err);
+	buf_puts(&fx->answer, fx->code < 0 ? err.msg : json_string_value(result));
 	json_decref(result);
 	rpc_client_close(c);
-	return client_ends(sc);
+	return client_ends(fx);
 }
 
 static void test_rpc_client__returns_results_and_errors(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	sc->text = "{\"text\":\"hello\"}";
-	run_with(sc, call_by_client);
-	assert_string_equal(sc->answer.at, "hello");
-	buf_reset(&sc->answer);
-	sc->text = NULL;
-	run_with(sc, call_by_client);
-	assert_string_equal(sc->answer.at, "text is needed");
-	assert_int_equal(sc->code, -EINVAL);
+	fx->text = "{\"text\":\"hello\"}";
+	run_with(fx, call_by_client);
+	assert_string_equal(fx->answer.at, "hello");
+	buf_reset(&fx->answer);
+	fx->text = NULL;
+	run_with(fx, call_by_client);
+	assert_string_equal(fx->answer.at, "text is needed");
+	assert_int_equal(fx->code, -EINVAL);
 }
 
 static void test_rpc_client__reports_why_the_connection_was_refused(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	sc->admits = false;
-	run_with(sc, call_by_client);
-	assert_int_equal(sc->code, -EACCES);
-	assert_string_equal(sc->answer.at, "your user may not use this socket");
+	fx->admits = false;
+	run_with(fx, call_by_client);
+	assert_int_equal(fx->code, -EACCES);
+	assert_string_equal(fx->answer.at, "your user may not use this socket");
 }
 
 static void test_rpc_client__waits_for_an_answer_only_until_the_deadline(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	uint64_t began = clock_mono_ns();
 	struct rpc_client *c;
 	struct err err;
 	int fd = -1;
 
-	/* A server that never looks. */
-	assert_int_equal(socket_address_listen(sc->dir_fd, sc->dir, "sock", 0, &fd, &err), 0);
-	assert_int_equal(rpc_client_open(sc->path, began + 50 * NS_PER_MS, &c, &err), 0);
+	/* A server that never polls. */
+	assert_int_equal(socket_address_listen(fx->dir_fd, fx->dir, "sock", 0, &fd, &err), 0);
+	assert_int_equal(rpc_client_open(fx->path, began + 50 * NS_PER_MS, &c, &err), 0);
 	assert_int_equal(rpc_client_call(c, "echo", NULL, began + 100 * NS_PER_MS, NULL, &err),
 	                 -ETIMEDOUT);
 	rpc_client_close(c);
@@ -381,16 +381,16 @@ static void test_rpc_client__waits_for_an_answer_only_until_the_deadline(void **
 
 static void test_rpc_client__waits_for_the_connection_only_until_the_deadline(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	uint64_t began = clock_mono_ns();
 	struct rpc_client *c[8] = { NULL };
 	struct err err;
 	int fd = -1, r = 0;
 
 	/* … and whose queue is full after one or two. */
-	assert_int_equal(socket_address_listen(sc->dir_fd, sc->dir, "sock", 0, &fd, &err), 0);
+	assert_int_equal(socket_address_listen(fx->dir_fd, fx->dir, "sock", 0, &fd, &err), 0);
 	for (size_t i = 0; i < ARRAY_LEN(c) && r == 0; i++)
-		r = rpc_client_open(sc->path, clock_mono_ns() + 50 * NS_PER_MS, &c[i], &err);
+		r = rpc_client_open(fx->path, clock_mono_ns() + 50 * NS_PER_MS, &c[i], &err);
 	assert_int_equal(r, -ETIMEDOUT);
 	assert_true(clock_mono_ns() - began < 10 * NS_PER_S);
 	for (size_t i = 0; i < ARRAY_LEN(c); i++)
@@ -400,14 +400,14 @@ static void test_rpc_client__waits_for_the_connection_only_until_the_deadline(vo
 
 static void test_rpc_client__reports_a_missing_server(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	struct rpc_client *c;
 	struct err err;
 
-	assert_int_equal(rpc_client_open(sc->path, clock_mono_ns() + NS_PER_S, &c, &err), -ENOENT);
+	assert_int_equal(rpc_client_open(fx->path, clock_mono_ns() + NS_PER_S, &c, &err), -ENOENT);
 }
 
-#define SERVER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, scene_close)
+#define SERVER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, fixture_close)
 
 RUN_TESTS(SERVER_TEST(test_rpc_server__answers_pipelined_calls_in_order_even_after_a_bad_one),
           SERVER_TEST(test_rpc_server__returns_errors_of_the_table_and_of_methods),

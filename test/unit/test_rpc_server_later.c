@@ -6,29 +6,29 @@
 
 static void abandon(void *self)
 {
-	struct scene *sc = self;
+	struct fixture *fx = self;
 
-	sc->abandoned++;
+	fx->abandoned++;
 }
 
 static int later(void *self, const struct rpc_server_peer *peer, const json_t *params,
                  struct json *result, struct err *err)
 {
-	struct scene *sc = self;
-	struct rpc_server_work work = { sc, abandon };
+	struct fixture *fx = self;
+	struct rpc_server_work work = { fx, abandon };
 
 	(void)params, (void)err;
 	json_begin_array(result); /* what was written before does not get out */
-	sc->later[sc->asked++] = peer->session;
+	fx->later[fx->asked++] = peer->session;
 	rpc_server_defer(peer, &work);
 	return RPC_SERVER_LATER;
 }
 
-/* Answers who asked as the n-th, with this text, or with an error. */
+/* Answers the n-th request, with this text, or with an error. */
 static int now(void *self, const struct rpc_server_peer *peer, const json_t *params,
                struct json *result, struct err *err)
 {
-	struct scene *sc = self;
+	struct fixture *fx = self;
 	json_int_t n = json_integer_value(json_object_get(params, "n"));
 	const char *text = json_string_value(json_object_get(params, "text"));
 	struct buf value = { 0 };
@@ -39,7 +39,7 @@ static int now(void *self, const struct rpc_server_peer *peer, const json_t *par
 		buf_printf(&value, "\"%s\"", text);
 	else
 		err_set(&why, ENOENT, "nothing was found");
-	rpc_server_answer(sc->later[n], text ? 0 : -ENOENT, &value, &why);
+	rpc_server_answer(fx->later[n], text ? 0 : -ENOENT, &value, &why);
 	buf_done(&value);
 	json_bool(result, true);
 	return 0;
@@ -49,13 +49,13 @@ static int now(void *self, const struct rpc_server_peer *peer, const json_t *par
 static int twice(void *self, const struct rpc_server_peer *peer, const json_t *params,
                  struct json *result, struct err *err)
 {
-	struct scene *sc = self;
-	struct rpc_server_work work = { sc, abandon };
+	struct fixture *fx = self;
+	struct rpc_server_work work = { fx, abandon };
 
-	if (sc->asked)
+	if (fx->asked)
 		return echo(self, peer, params, result, err);
 	json_begin_array(result);
-	sc->later[sc->asked++] = peer->session;
+	fx->later[fx->asked++] = peer->session;
 	rpc_server_defer(peer, &work);
 	return err_set(err, EINPROGRESS, "not yet");
 }
@@ -63,10 +63,10 @@ static int twice(void *self, const struct rpc_server_peer *peer, const json_t *p
 static int again(void *self, const struct rpc_server_peer *peer, const json_t *params,
                  struct json *result, struct err *err)
 {
-	struct scene *sc = self;
+	struct fixture *fx = self;
 
 	(void)peer, (void)params, (void)err;
-	rpc_server_call_again(sc->later[0]);
+	rpc_server_call_again(fx->later[0]);
 	json_bool(result, true);
 	return 0;
 }
@@ -79,200 +79,202 @@ static const struct rpc_server_method methods[] = {
 
 static int setup(void **state)
 {
-	return scene_open(methods, state);
+	return fixture_open(methods, state);
 }
 
-static void say(int fd, const char *text)
+static void send_text(int fd, const char *text)
 {
 	(void)!send(fd, text, strlen(text), MSG_NOSIGNAL);
 }
 
-/* What was said was heard, for this is answered behind it. */
+/* What was sent was read, for this is answered behind it. */
 static void await_note(int fd)
 {
 	char line[256];
 
-	say(fd, CALL(9, "note", "{}"));
+	send_text(fd, CALL(9, "note", "{}"));
 	(void)!recv(fd, line, sizeof line, 0);
 }
 
 /* One waits, with more lines behind; the other is answered meanwhile, and makes the answer. */
 static void *wait_in_line(void *self)
 {
-	struct scene *sc = self;
-	int waiting = dial(sc), other = dial(sc);
+	struct fixture *fx = self;
+	int waiting = dial(fx), other = dial(fx);
 
-	say(waiting, CALL(1, "later", "{}") CALL("x", "echo", "{\"text\":\"a\"}")
-	                     CALL(2, "later", "{}") CALL(3, "echo", "{\"text\":\"b\"}"));
+	send_text(waiting, CALL(1, "later", "{}") CALL("x", "echo", "{\"text\":\"a\"}")
+	                           CALL(2, "later", "{}") CALL(3, "echo", "{\"text\":\"b\"}"));
 	shutdown(waiting, SHUT_WR);
 	await_note(other);
-	sc->code = (int)recv(waiting, &(char){ 0 }, 1, MSG_DONTWAIT);
-	say(other, CALL(1, "now", "{\"n\":0,\"text\":\"done\"}"));
+	fx->code = (int)recv(waiting, &(char){ 0 }, 1, MSG_DONTWAIT);
+	send_text(other, CALL(1, "now", "{\"n\":0,\"text\":\"done\"}"));
 	await_note(other);
-	say(other, CALL(1, "now", "{\"n\":1}"));
-	read_to_end(waiting, &sc->answer);
+	send_text(other, CALL(1, "now", "{\"n\":1}"));
+	read_to_end(waiting, &fx->answer);
 	close(waiting);
 	close(other);
-	return client_ends(sc);
+	return client_ends(fx);
 }
 
 static void test_rpc_server_answer__precedes_the_answers_to_later_lines(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	run_with(sc, wait_in_line);
-	assert_int_equal(sc->code, -1); /* nothing had come before */
+	run_with(fx, wait_in_line);
+	assert_int_equal(fx->code, -1); /* nothing had come before */
 	assert_string_equal(
-		sc->answer.at,
+		fx->answer.at,
 		"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"done\"}\n"
 		"{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":\"a\"}\n"
 		"{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32002,\"message\":\"nothing "
 		"was found\",\"data\":{\"code\":\"not_found\"}}}\n"
 		"{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":\"b\"}\n");
-	assert_int_equal(sc->abandoned, 0);
+	assert_int_equal(fx->abandoned, 0);
 }
 
 static void *be_called_again(void *self)
 {
-	struct scene *sc = self;
-	int waiting = dial(sc), other = dial(sc);
+	struct fixture *fx = self;
+	int waiting = dial(fx), other = dial(fx);
 
-	say(waiting, CALL(1, "twice", "{\"text\":\"a\"}") CALL(2, "echo", "{\"text\":\"b\"}"));
+	send_text(waiting,
+	          CALL(1, "twice", "{\"text\":\"a\"}") CALL(2, "echo", "{\"text\":\"b\"}"));
 	shutdown(waiting, SHUT_WR);
 	await_note(other);
-	sc->code = (int)recv(waiting, &(char){ 0 }, 1, MSG_DONTWAIT);
-	say(other, CALL(1, "again", "{}"));
-	read_to_end(waiting, &sc->answer);
+	fx->code = (int)recv(waiting, &(char){ 0 }, 1, MSG_DONTWAIT);
+	send_text(other, CALL(1, "again", "{}"));
+	read_to_end(waiting, &fx->answer);
 	close(waiting);
 	close(other);
-	return client_ends(sc);
+	return client_ends(fx);
 }
 
 static void test_rpc_server_call_again__repeats_the_call_with_its_parameters(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	run_with(sc, be_called_again);
-	assert_int_equal(sc->code, -1);
-	assert_string_equal(sc->answer.at, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\"}\n"
+	run_with(fx, be_called_again);
+	assert_int_equal(fx->code, -1);
+	assert_string_equal(fx->answer.at, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\"}\n"
 	                                   "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":\"b\"}\n");
-	assert_int_equal(sc->abandoned, 0);
+	assert_int_equal(fx->abandoned, 0);
 }
 
-/* As long as we do not listen, half a line is nobody's fault; another who begins one is cut. */
+/* As long as we do not listen, half a line is nobody's fault; another client that begins one is cut. */
 static void *wait_with_half_a_line(void *self)
 {
-	struct scene *sc = self;
-	int waiting = dial(sc), slow = dial(sc), other = dial(sc);
+	struct fixture *fx = self;
+	int waiting = dial(fx), slow = dial(fx), other = dial(fx);
 	struct buf heard = { 0 };
 
-	say(waiting, CALL(1, "later", "{}") "{\"half\"");
-	say(slow, "{\"half\"");
+	send_text(waiting, CALL(1, "later", "{}") "{\"half\"");
+	send_text(slow, "{\"half\"");
 	read_to_end(slow, &heard);
-	say(other, CALL(1, "now", "{\"n\":0,\"text\":\"done\"}"));
-	read_to_end(waiting, &sc->answer);
+	send_text(other, CALL(1, "now", "{\"n\":0,\"text\":\"done\"}"));
+	read_to_end(waiting, &fx->answer);
 	buf_done(&heard);
 	close(waiting);
 	close(slow);
 	close(other);
-	return client_ends(sc);
+	return client_ends(fx);
 }
 
 static void test_rpc_server_answer__survives_an_unfinished_line_after_the_call(void **state)
 {
 	static const char expected[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"done\"}\n";
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	sc->options.half_line_ns = 100 * NS_PER_MS;
-	run_with(sc, wait_with_half_a_line);
-	assert_ptr_equal(strstr(sc->answer.at, expected), sc->answer.at);
-	assert_non_null(strstr(sc->answer.at, "\"frame_timeout\"")); /* its own time is up now */
+	fx->options.half_line_ns = 100 * NS_PER_MS;
+	run_with(fx, wait_with_half_a_line);
+	assert_ptr_equal(strstr(fx->answer.at, expected), fx->answer.at);
+	assert_non_null(strstr(fx->answer.at, "\"frame_timeout\"")); /* its own time is up now */
 }
 
 static void *be_fed_while_waiting(void *self)
 {
-	struct scene *sc = self;
-	int waiting = dial(sc), other = dial(sc);
+	struct fixture *fx = self;
+	int waiting = dial(fx), other = dial(fx);
 
-	say(waiting, CALL(1, "feed", "{}") CALL(2, "later", "{}"));
+	send_text(waiting, CALL(1, "feed", "{}") CALL(2, "later", "{}"));
 	await_note(other);
-	say(other, CALL(1, "more", "{}"));
-	(void)read_lines_until(waiting, "\n10", &sc->answer);
-	say(other, CALL(1, "now", "{\"n\":0,\"text\":\"done\"}"));
-	(void)read_lines_until(waiting, "}", &sc->answer);
+	send_text(other, CALL(1, "more", "{}"));
+	(void)read_lines_until(waiting, "\n10", &fx->answer);
+	send_text(other, CALL(1, "now", "{\"n\":0,\"text\":\"done\"}"));
+	(void)read_lines_until(waiting, "}", &fx->answer);
 	close(waiting);
 	close(other);
-	return client_ends(sc);
+	return client_ends(fx);
 }
 
 static void test_rpc_server_defer__does_not_stop_the_feed(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	run_with(sc, be_fed_while_waiting);
-	assert_non_null(strstr(sc->answer.at, "\n9\n10\n{\"jsonrpc\":\"2.0\",\"id\":2,"));
+	run_with(fx, be_fed_while_waiting);
+	assert_non_null(strstr(fx->answer.at, "\n9\n10\n{\"jsonrpc\":\"2.0\",\"id\":2,"));
 }
 
-/* Nobody waits for the second; what is told behind is done all the same, what is asked is not. */
+/* Nobody waits for the second; notifications behind it are handled all the same, calls are not. */
 static void *ask_and_go(void *self)
 {
-	struct scene *sc = self;
-	int waiting = dial(sc), other = dial(sc);
+	struct fixture *fx = self;
+	int waiting = dial(fx), other = dial(fx);
 
-	say(waiting, CALL(1, "later", "{}") "{\"jsonrpc\":\"2.0\",\"method\":\"note\"}\n" CALL(
-			     2, "note", "{}") CALL(3, "later", "{}"));
+	send_text(waiting,
+	          CALL(1, "later", "{}") "{\"jsonrpc\":\"2.0\",\"method\":\"note\"}\n" CALL(
+			  2, "note", "{}") CALL(3, "later", "{}"));
 	await_note(other);
 	close(waiting);
 	await_note(other);
 	await_note(other);
 	close(other);
-	return client_ends(sc);
+	return client_ends(fx);
 }
 
 static void test_rpc_server_defer__is_abandoned_when_the_caller_is_gone(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	run_with(sc, ask_and_go);
-	assert_int_equal(sc->asked, 1);
-	assert_int_equal(sc->abandoned, 1);
-	assert_int_equal(sc->noted, 4); /* the other's, and the notification */
+	run_with(fx, ask_and_go);
+	assert_int_equal(fx->asked, 1);
+	assert_int_equal(fx->abandoned, 1);
+	assert_int_equal(fx->noted, 4); /* the other's, and the notification */
 }
 
 static void test_rpc_server_defer__is_abandoned_for_a_notification(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	assert_string_equal(answer_to(sc, "{\"jsonrpc\":\"2.0\",\"method\":\"later\"}\n" CALL(
+	assert_string_equal(answer_to(fx, "{\"jsonrpc\":\"2.0\",\"method\":\"later\"}\n" CALL(
 						  1, "echo", "{\"text\":\"a\"}")),
 	                    "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\"}\n");
-	assert_int_equal(sc->abandoned, 1);
+	assert_int_equal(fx->abandoned, 1);
 }
 
 static void *ask_twice_and_stay(void *self)
 {
-	struct scene *sc = self;
-	int first = dial(sc), second = dial(sc), other = dial(sc);
+	struct fixture *fx = self;
+	int first = dial(fx), second = dial(fx), other = dial(fx);
 
-	say(first, CALL(1, "later", "{}"));
-	say(second, CALL(1, "later", "{}"));
+	send_text(first, CALL(1, "later", "{}"));
+	send_text(second, CALL(1, "later", "{}"));
 	shutdown(second, SHUT_WR);
 	await_note(other);
-	return client_ends(sc); /* they stay open up to the end of the test */
+	return client_ends(fx); /* they stay open up to the end of the test */
 }
 
 static void test_rpc_server_close__abandons_outstanding_work(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	run_with(sc, ask_twice_and_stay);
-	assert_int_equal(sc->abandoned, 0);
-	rpc_server_close(sc->server);
-	sc->server = NULL;
-	assert_int_equal(sc->abandoned, 2);
+	run_with(fx, ask_twice_and_stay);
+	assert_int_equal(fx->abandoned, 0);
+	rpc_server_close(fx->server);
+	fx->server = NULL;
+	assert_int_equal(fx->abandoned, 2);
 }
 
-#define SERVER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, scene_close)
+#define SERVER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, fixture_close)
 
 RUN_TESTS(SERVER_TEST(test_rpc_server_answer__precedes_the_answers_to_later_lines),
           SERVER_TEST(test_rpc_server_answer__survives_an_unfinished_line_after_the_call),

@@ -281,7 +281,7 @@ static void test_run_view__points_to_the_side_store_until_it_is_imported(void **
 	buf_done(&out);
 }
 
-static void assert_says(const struct job *job, const char *words)
+static void assert_limit_line(const struct job *job, const char *words)
 {
 	struct buf out = { 0 };
 
@@ -298,10 +298,10 @@ static void test_run_view__reports_each_limit_that_was_met(void **state)
 
 	job.limit[JOB_LIMIT_PIDS] = 100;
 	job.limits_hit = 1u << JOB_LIMIT_PIDS;
-	assert_says(&job, "\n  limit   met its limit of 100 tasks\n");
+	assert_limit_line(&job, "\n  limit   met its limit of 100 tasks\n");
 	job.limit[JOB_LIMIT_TIME] = 90 * NS_PER_S;
 	job.limits_hit = 1u << JOB_LIMIT_TIME;
-	assert_says(&job, "\n  limit   met its time limit of 1m 30s\n");
+	assert_limit_line(&job, "\n  limit   met its time limit of 1m 30s\n");
 }
 
 static void test_run_view__states_when_a_limit_counts_the_whole_user(void **state)
@@ -309,9 +309,10 @@ static void test_run_view__states_when_a_limit_counts_the_whole_user(void **stat
 	struct job job = kit_good_job();
 
 	job.limit[JOB_LIMIT_USER_PIDS] = 100;
-	assert_says(&job, "\n  limit   100 tasks of the whole user (held by RLIMIT_NPROC");
+	assert_limit_line(&job, "\n  limit   100 tasks of the whole user (held by RLIMIT_NPROC");
 	job.limits_hit = 1u << JOB_LIMIT_USER_PIDS;
-	assert_says(&job, "\n  limit   met its limit of 100 tasks of the whole user (held by");
+	assert_limit_line(&job,
+	                  "\n  limit   met its limit of 100 tasks of the whole user (held by");
 }
 
 static struct anomaly ended(uint64_t seq, enum severity severity)

@@ -16,7 +16,7 @@
 #define WALL0_NS (UINT64_C(1790000000) * NS_PER_S)
 #define BOOT0_NS (5000 * NS_PER_S)
 
-struct scene {
+struct fixture {
 	char *dir, *path; /* path: dir/out */
 	struct runfolder *folder;
 	struct snapshot snap;
@@ -24,7 +24,7 @@ struct scene {
 	uint64_t user_ns, idle_ns;
 };
 
-static int try_open(struct scene *s, uint64_t interval_ns, struct err *err)
+static int try_open(struct fixture *s, uint64_t interval_ns, struct err *err)
 {
 	const struct runfolder_options options = { .path = s->path,
 		                                   .job_id = "train-1",
@@ -33,9 +33,9 @@ static int try_open(struct scene *s, uint64_t interval_ns, struct err *err)
 	return runfolder_open(&options, &s->folder, err);
 }
 
-static struct scene scene_begin(uint64_t interval_ns)
+static struct fixture fixture_begin(uint64_t interval_ns)
 {
-	struct scene s = { .dir = world_dir() };
+	struct fixture s = { .dir = world_dir() };
 	struct err err = { 0 };
 
 	setenv("TZ", "UTC", 1);
@@ -45,7 +45,7 @@ static struct scene scene_begin(uint64_t interval_ns)
 	return s;
 }
 
-static void scene_end(struct scene *s)
+static void fixture_end(struct fixture *s)
 {
 	runfolder_close(s->folder);
 	snapshot_done(&s->snap);
@@ -53,16 +53,16 @@ static void scene_end(struct scene *s)
 	world_rmdir(s->dir);
 }
 
-static struct job *scene_job(struct scene *s)
+static struct job *fixture_job(struct fixture *s)
 {
 	return &s->snap.jobs.at[0];
 }
 
-static char *scene_load(const struct scene *s, const char *name);
+static char *fixture_load(const struct fixture *s, const char *name);
 
-static void assert_count(const struct scene *s, const char *name, const char *part, size_t n)
+static void assert_count(const struct fixture *s, const char *name, const char *part, size_t n)
 {
-	cleanup(freep) char *text = scene_load(s, name);
+	cleanup(freep) char *text = fixture_load(s, name);
 	size_t found = 0;
 
 	for (const char *at = text; (at = strstr(at, part)); at++)
@@ -71,7 +71,7 @@ static void assert_count(const struct scene *s, const char *name, const char *pa
 }
 
 /* The next snapshot, after so many ms in which two CPUs did this (percent). */
-static void scene_tick(struct scene *s, uint64_t after_ms, uint64_t user_pct, uint64_t idle_pct)
+static void fixture_tick(struct fixture *s, uint64_t after_ms, uint64_t user_pct, uint64_t idle_pct)
 {
 	uint64_t elapsed_ns = s->snap.seq ? after_ms * NS_PER_MS : 0;
 	struct snapshot last = { .seq = s->snap.seq,
@@ -97,7 +97,7 @@ static void scene_tick(struct scene *s, uint64_t after_ms, uint64_t user_pct, ui
 	job->started_ns = WALL0_NS;
 }
 
-static void scene_put(struct scene *s)
+static void fixture_put(struct fixture *s)
 {
 	struct err err = { 0 };
 
@@ -105,7 +105,7 @@ static void scene_put(struct scene *s)
 		fail_msg("%s", err.msg);
 }
 
-static char *scene_load(const struct scene *s, const char *name)
+static char *fixture_load(const struct fixture *s, const char *name)
 {
 	cleanup(freep) char *path = xasprintf("%s/%s", s->path, name);
 	struct buf text = { 0 };
@@ -116,29 +116,29 @@ static char *scene_load(const struct scene *s, const char *name)
 	return text.at ? buf_take(&text) : xstrdup("");
 }
 
-static void assert_file(const struct scene *s, const char *name, const char *wanted)
+static void assert_file(const struct fixture *s, const char *name, const char *wanted)
 {
-	cleanup(freep) char *text = scene_load(s, name);
+	cleanup(freep) char *text = fixture_load(s, name);
 
 	assert_string_equal(text, wanted);
 }
 
-static bool has(const struct scene *s, const char *name, const char *part)
+static bool has(const struct fixture *s, const char *name, const char *part)
 {
-	cleanup(freep) char *text = scene_load(s, name);
+	cleanup(freep) char *text = fixture_load(s, name);
 
 	return strstr(text, part) != NULL;
 }
 
-static void assert_has(const struct scene *s, const char *name, const char *part)
+static void assert_has(const struct fixture *s, const char *name, const char *part)
 {
-	cleanup(freep) char *text = scene_load(s, name);
+	cleanup(freep) char *text = fixture_load(s, name);
 
 	if (!strstr(text, part))
 		fail_msg("no %s in %s: %s", part, name, text);
 }
 
-static struct event *scene_event(struct scene *s, enum event_kind kind, const char *name,
+static struct event *fixture_event(struct fixture *s, enum event_kind kind, const char *name,
                                  const char *text)
 {
 	struct event *e = world_push(&s->snap.events);
@@ -152,38 +152,38 @@ static struct event *scene_event(struct scene *s, enum event_kind kind, const ch
 	return e;
 }
 
-/* The recorder looks fine at the start and coarser later; lines come every two seconds. */
+/* The recorder ticks finely at the start and coarser later; lines come every two seconds. */
 static void test_folder_put__writes_cpu_lines_at_one_interval(void **state)
 {
 	static const uint64_t steps_ms[] = { 0, 50, 50, 100, 200, 600, 999, 1001, 1000, 1000 };
-	struct scene s = scene_begin(0);
+	struct fixture s = fixture_begin(0);
 
 	for (size_t i = 0; i < ARRAY_LEN(steps_ms); i++) {
-		scene_tick(&s, steps_ms[i], i < 7 ? 40 : 10, i < 7 ? 50 : 80);
-		scene_put(&s);
+		fixture_tick(&s, steps_ms[i], i < 7 ? 40 : 10, i < 7 ? 50 : 80);
+		fixture_put(&s);
 	}
 	assert_file(&s, "cpu_metrics.csv",
 	            "timestamp,usr_pct,idle_pct\n"
 	            "2026/09/21 14:13:21.999,40.0,50.0\n"
 	            "2026/09/21 14:13:24.000,10.0,80.0\n");
 	assert_has(&s, "summary.json", "\"cpu_usr_mean_pct\":20.0,\"cpu_idle_mean_pct\":70.0");
-	scene_end(&s);
+	fixture_end(&s);
 }
 
 static void test_folder_put__follows_an_interval_that_was_asked_for(void **state)
 {
-	struct scene s = scene_begin(50 * NS_PER_MS);
+	struct fixture s = fixture_begin(50 * NS_PER_MS);
 
 	for (int i = 0; i < 4; i++) {
-		scene_tick(&s, 50, 25, 75);
-		scene_put(&s);
+		fixture_tick(&s, 50, 25, 75);
+		fixture_put(&s);
 	}
 	assert_file(&s, "cpu_metrics.csv",
 	            "timestamp,usr_pct,idle_pct\n"
 	            "2026/09/21 14:13:20.050,25.0,75.0\n"
 	            "2026/09/21 14:13:20.100,25.0,75.0\n"
 	            "2026/09/21 14:13:20.150,25.0,75.0\n");
-	scene_end(&s);
+	fixture_end(&s);
 }
 
 static void test_folder_end__counts_a_rest_of_half_a_line_or_all_there_is(void **state)
@@ -198,16 +198,16 @@ static void test_folder_end__counts_a_rest_of_half_a_line_or_all_there_is(void *
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct scene s = scene_begin(0);
+		struct fixture s = fixture_begin(0);
 		struct err err = { 0 };
 		cleanup(freep) char *wanted = xasprintf(HARDWARE_FILE_CPU_HEAD "%s",
 		                                        cases[i].lines);
 
-		scene_tick(&s, 0, 0, 0);
-		scene_put(&s);
+		fixture_tick(&s, 0, 0, 0);
+		fixture_put(&s);
 		for (uint64_t at = 100; at <= cases[i].ms; at += 100) {
-			scene_tick(&s, 100, 30, 60);
-			scene_put(&s);
+			fixture_tick(&s, 100, 30, 60);
+			fixture_put(&s);
 		}
 		/* It is in the summary before the end: whoever is killed now loses little. */
 		assert_has(&s, "summary.json", "\"cpu_usr_mean_pct\":30.0");
@@ -215,50 +215,50 @@ static void test_folder_end__counts_a_rest_of_half_a_line_or_all_there_is(void *
 		assert_int_equal(runfolder_end(s.folder, NULL, NULL, &err), 0);
 		assert_file(&s, "cpu_metrics.csv", wanted);
 		assert_file(&s, "report.txt", "(none)");
-		scene_end(&s);
+		fixture_end(&s);
 	}
 }
 
 static void test_folder_put__leaves_out_what_the_counters_cannot_show(void **state)
 {
-	struct scene s = scene_begin(NS_PER_S);
+	struct fixture s = fixture_begin(NS_PER_S);
 
-	scene_tick(&s, 1000, 10, 10);
-	scene_put(&s);
+	fixture_tick(&s, 1000, 10, 10);
+	fixture_put(&s);
 	s.cpu_ns = s.user_ns = s.idle_ns = 0; /* they restarted */
-	scene_tick(&s, 1000, 10, 10);
+	fixture_tick(&s, 1000, 10, 10);
 	s.snap.host.value[HOST_CPU_TOTAL] = 0;
-	scene_put(&s);
-	scene_tick(&s, 1000, 50, 50);
+	fixture_put(&s);
+	fixture_tick(&s, 1000, 50, 50);
 	s.snap.host.present = 0; /* could not be read */
-	scene_put(&s);
+	fixture_put(&s);
 	assert_file(&s, "cpu_metrics.csv", HARDWARE_FILE_CPU_HEAD);
 	assert_has(&s, "summary.json", "\"cpu_usr_mean_pct\":\"/proc/stat could not be read\"");
-	scene_tick(&s, 1000, 50, 50);
-	scene_put(&s);
-	scene_tick(&s, 1000, 50, 50);
-	scene_put(&s);
+	fixture_tick(&s, 1000, 50, 50);
+	fixture_put(&s);
+	fixture_tick(&s, 1000, 50, 50);
+	fixture_put(&s);
 	assert_file(&s, "cpu_metrics.csv",
 	            HARDWARE_FILE_CPU_HEAD "2026/09/21 14:13:24.000,50.0,50.0\n");
-	scene_end(&s);
+	fixture_end(&s);
 }
 
 static void test_folder_put__rewrites_the_summary(void **state)
 {
-	struct scene s = scene_begin(0);
+	struct fixture s = fixture_begin(0);
 	struct err err = { 0 };
 	struct job job;
 	struct buf text = { 0 };
 	char *summary;
 
-	scene_tick(&s, 0, 0, 0);
-	scene_put(&s);
+	fixture_tick(&s, 0, 0, 0);
+	fixture_put(&s);
 	assert_has(&s, "summary.json", "\"status\":\"running\"");
 	assert_has(&s, "summary.json", "\"peak_vram_mb\":\"no GPU here\"");
 	assert_has(&s, "summary.json", "\"cpu_usr_mean_pct\":\"too short a time\"");
-	scene_tick(&s, 2500, 62, 31);
-	scene_put(&s);
-	job = *scene_job(&s);
+	fixture_tick(&s, 2500, 62, 31);
+	fixture_put(&s);
+	job = *fixture_job(&s);
 	job.status = JOB_FAILED;
 	job.has_exit_code = true;
 	job.exit_code = 3;
@@ -268,16 +268,16 @@ static void test_folder_put__rewrites_the_summary(void **state)
 	job.figures[JOB_FIGURE_PEAK_RSS] = (struct figure){ UINT64_C(812) << 20, QUALITY_AT_LEAST };
 	assert_int_equal(runfolder_end(s.folder, &job, "A report.\n", &err), 0);
 	assert_file(&s, "report.txt", "A report.\n");
-	summary = scene_load(&s, "summary.json");
+	summary = fixture_load(&s, "summary.json");
 	buf_puts(&text, summary);
 	assert_golden("run-folder-summary.json", &text);
 	buf_done(&text);
 	free(summary);
-	scene_end(&s);
+	fixture_end(&s);
 }
 
 /* What the job holds in the snapshot to come. */
-static void scene_sum(struct scene *s, uint64_t used_mib, uint64_t cpu_ms, double cpu_ratio)
+static void fixture_sum(struct fixture *s, uint64_t used_mib, uint64_t cpu_ms, double cpu_ratio)
 {
 	*(struct job_sum *)world_push(&s->snap.sums) = (struct job_sum){
 		.procs = 2,
@@ -291,20 +291,20 @@ static void scene_sum(struct scene *s, uint64_t used_mib, uint64_t cpu_ms, doubl
 
 static void test_folder_put__writes_a_line_of_the_job_at_each_tick_and_one_at_its_end(void **state)
 {
-	struct scene s = scene_begin(0);
+	struct fixture s = fixture_begin(0);
 	struct err err = { 0 };
 	struct job job;
 
-	scene_tick(&s, 0, 0, 0);
-	scene_sum(&s, 0, 0, NAN);
-	scene_put(&s);
-	scene_tick(&s, 500, 50, 50);
-	scene_sum(&s, 100, 250, 0.5);
+	fixture_tick(&s, 0, 0, 0);
+	fixture_sum(&s, 0, 0, NAN);
+	fixture_put(&s);
+	fixture_tick(&s, 500, 50, 50);
+	fixture_sum(&s, 100, 250, 0.5);
 	s.snap.sums.at[0].gpu_memory = (struct figure){ UINT64_C(512) << 20, QUALITY_SAMPLED };
 	s.snap.sums.at[0].gpu_sm = (struct figure){ 375, QUALITY_SAMPLED };
 	s.snap.sums.at[0].gpu_energy = (struct figure){ MJ_PER_WH / 4, QUALITY_SAMPLED };
-	scene_put(&s);
-	job = *scene_job(&s);
+	fixture_put(&s);
+	job = *fixture_job(&s);
 	job.status = JOB_COMPLETED;
 	job.has_exit_code = true;
 	job.took_ns = 750 * NS_PER_MS;
@@ -318,24 +318,24 @@ static void test_folder_put__writes_a_line_of_the_job_at_each_tick_and_one_at_it
 	            "2026/09/21 14:13:20.500,0.500,100.000,,2.500,50.0,0.250,2,,4096,512.000,37.5,0.250000\n"
 	            "2026/09/21 14:13:20.750,0.750,,,,100.0,0.500,0,,4096,,,\n");
 	assert_has(&s, "summary.json", "\"job\":3}");
-	scene_end(&s);
+	fixture_end(&s);
 }
 
 /* The last row of a job on two CPUs: so long, with so much CPU time. */
 static void assert_last_share(uint64_t row_ms, uint64_t cpu_ms, uint64_t tasks, const char *expected)
 {
-	struct scene s = scene_begin(0);
+	struct fixture s = fixture_begin(0);
 	struct err err = { 0 };
 	cleanup(freep) char *text = NULL;
 	struct job job;
 
-	scene_tick(&s, 0, 0, 0);
-	scene_sum(&s, 0, 0, NAN);
-	scene_put(&s);
-	scene_tick(&s, 500, 50, 50);
-	scene_sum(&s, 0, 450, 0.9);
-	scene_put(&s);
-	job = *scene_job(&s);
+	fixture_tick(&s, 0, 0, 0);
+	fixture_sum(&s, 0, 0, NAN);
+	fixture_put(&s);
+	fixture_tick(&s, 500, 50, 50);
+	fixture_sum(&s, 0, 450, 0.9);
+	fixture_put(&s);
+	job = *fixture_job(&s);
 	job.status = JOB_COMPLETED;
 	job.took_ns = (500 + row_ms) * NS_PER_MS;
 	job.ended_ns = WALL0_NS + job.took_ns;
@@ -343,10 +343,10 @@ static void assert_last_share(uint64_t row_ms, uint64_t cpu_ms, uint64_t tasks, 
 	job.most_tasks = tasks;
 	job.figures[JOB_FIGURE_CPU] = (struct figure){ (450 + cpu_ms) * NS_PER_MS, QUALITY_AT_LEAST };
 	assert_int_equal(runfolder_end(s.folder, &job, NULL, &err), 0);
-	text = scene_load(&s, "job_metrics.csv");
+	text = fixture_load(&s, "job_metrics.csv");
 	if (!strstr(text, expected))
 		fail_msg("no '%s' in %s", expected, text);
-	scene_end(&s);
+	fixture_end(&s);
 }
 
 static void test_folder_end__writes_no_share_that_is_not_possible(void **state)
@@ -360,75 +360,75 @@ static void test_folder_end__writes_no_share_that_is_not_possible(void **state)
 
 static void test_folder_put__logs_marks_and_job_events(void **state)
 {
-	struct scene s = scene_begin(0);
+	struct fixture s = fixture_begin(0);
 	struct err err = { 0 };
 	struct buf text = { 0 };
 	struct sheet *sheet;
 	struct event *e;
 	char *log;
 
-	scene_tick(&s, 0, 0, 0);
-	scene_event(&s, EVENT_SPAWN, "", "");
-	scene_event(&s, EVENT_MARK, "epoch", "{\"loss\":0.25,\"jax_peak_bytes_mb\":\"2048.5\"}");
-	e = scene_event(&s, EVENT_PHASE, "load data", "{\"rows\":100}");
+	fixture_tick(&s, 0, 0, 0);
+	fixture_event(&s, EVENT_SPAWN, "", "");
+	fixture_event(&s, EVENT_MARK, "epoch", "{\"loss\":0.25,\"jax_peak_bytes_mb\":\"2048.5\"}");
+	e = fixture_event(&s, EVENT_PHASE, "load data", "{\"rows\":100}");
 	e->count = 1234567890;
 	sheet = world_push(&s.snap.sheets);
 	*sheet = (struct sheet){ .num = 1, .label = "fetch", .started_ns = WALL0_NS };
-	scene_put(&s);
-	scene_put(&s); /* the same snapshot again: the sheet is not told twice, the rest was said
+	fixture_put(&s);
+	fixture_put(&s); /* the same snapshot again: the sheet is not written twice, the rest was
 	                  twice */
-	scene_tick(&s, 1000, 10, 10);
+	fixture_tick(&s, 1000, 10, 10);
 	sheet = world_push(&s.snap.sheets);
 	*sheet = (struct sheet){ .num = 1,
 		                 .status = JOB_COMPLETED,
 		                 .started_ns = WALL0_NS,
 		                 .ended_ns = WALL0_NS + 900 * NS_PER_MS,
 		                 .has_exit_code = true };
-	sheet = world_push(&s.snap.sheets); /* began and ended since the last look */
+	sheet = world_push(&s.snap.sheets); /* began and ended since the last tick */
 	*sheet = (struct sheet){ .num = 2,
 		                 .status = JOB_FAILED,
 		                 .started_ns = WALL0_NS + 910 * NS_PER_MS,
 		                 .ended_ns = WALL0_NS + 950 * NS_PER_MS,
 		                 .signal = 9 };
-	e = scene_event(&s, EVENT_KILL, "", "");
+	e = fixture_event(&s, EVENT_KILL, "", "");
 	e->id.pid = 42;
 	e->signal = 9;
 	e->sender_pid = 7;
 	memcpy(e->comm, "worker", 7);
 	memcpy(e->sender_comm, "bash", 5);
-	e = scene_event(&s, EVENT_KILL, "", ""); /* `sheet` ends as its command did: no news */
+	e = fixture_event(&s, EVENT_KILL, "", ""); /* `sheet` ends as its command did: no news */
 	e->id.pid = e->sender_pid = 41;
 	e->signal = 9;
 	memcpy(e->comm, "proctor", 8);
-	e = scene_event(&s, EVENT_LOSS, "", "ring buffer full");
+	e = fixture_event(&s, EVENT_LOSS, "", "ring buffer full");
 	e->job = -1;
 	e->count = 12;
-	scene_event(&s, EVENT_LIMIT, "mem", "512 MiB");
-	scene_event(&s, EVENT_LIMIT, "pids", "full")->count = 50;
-	scene_event(&s, EVENT_LIMIT, "time", "over")->count = 2 * (int64_t)NS_PER_S;
-	e = scene_event(&s, EVENT_GAP, "", "disk full");
+	fixture_event(&s, EVENT_LIMIT, "mem", "512 MiB");
+	fixture_event(&s, EVENT_LIMIT, "pids", "full")->count = 50;
+	fixture_event(&s, EVENT_LIMIT, "time", "over")->count = 2 * (int64_t)NS_PER_S;
+	e = fixture_event(&s, EVENT_GAP, "", "disk full");
 	e->job = -1;
 	e->count = 1500 * (int64_t)NS_PER_MS;
-	e = scene_event(&s, EVENT_OOM, "", ""); /* of somebody else */
+	e = fixture_event(&s, EVENT_OOM, "", ""); /* of somebody else */
 	e->job = -1;
 	e->id.pid = 43;
-	scene_put(&s);
+	fixture_put(&s);
 	assert_has(&s, "summary.json", "\"jax_peak_bytes_mb\":2048.5");
-	scene_job(&s)->status = JOB_COMPLETED;
-	scene_job(&s)->took_ns = NS_PER_S;
-	assert_int_equal(runfolder_end(s.folder, scene_job(&s), NULL, &err), 0);
-	log = scene_load(&s, "run.jsonl");
+	fixture_job(&s)->status = JOB_COMPLETED;
+	fixture_job(&s)->took_ns = NS_PER_S;
+	assert_int_equal(runfolder_end(s.folder, fixture_job(&s), NULL, &err), 0);
+	log = fixture_load(&s, "run.jsonl");
 	buf_puts(&text, log);
 	assert_golden("run-folder-log.jsonl", &text);
 	buf_done(&text);
 	free(log);
-	scene_end(&s);
+	fixture_end(&s);
 }
 
 /* Times of all lines, as they stand in the log, do not go back. */
-static void assert_in_order(const struct scene *s, size_t lines)
+static void assert_in_order(const struct fixture *s, size_t lines)
 {
-	cleanup(freep) char *log = scene_load(s, "run.jsonl");
+	cleanup(freep) char *log = fixture_load(s, "run.jsonl");
 	char last[32] = "";
 	size_t n = 0;
 
@@ -445,12 +445,12 @@ static void assert_in_order(const struct scene *s, size_t lines)
 
 static void test_folder_put__logs_sheets_and_marks_in_the_order_of_time(void **state)
 {
-	struct scene s = scene_begin(0);
+	struct fixture s = fixture_begin(0);
 	struct err err = { 0 };
 
-	scene_tick(&s, 0, 0, 0);
-	scene_put(&s);
-	scene_tick(&s, 1000, 10, 10);
+	fixture_tick(&s, 0, 0, 0);
+	fixture_put(&s);
+	fixture_tick(&s, 1000, 10, 10);
 	for (uint32_t num = 1; num <= 3; num++) {
 		uint64_t began_ns = WALL0_NS + num * 200 * NS_PER_MS;
 
@@ -459,21 +459,21 @@ static void test_folder_put__logs_sheets_and_marks_in_the_order_of_time(void **s
 			                                      .started_ns = began_ns,
 			                                      .ended_ns = began_ns +
 			                                                  100 * NS_PER_MS };
-		scene_event(&s, EVENT_MARK, "before", "")->wall_ns = began_ns - 10 * NS_PER_MS;
-		scene_event(&s, EVENT_MARK, "within", "")->wall_ns = began_ns + 50 * NS_PER_MS;
+		fixture_event(&s, EVENT_MARK, "before", "")->wall_ns = began_ns - 10 * NS_PER_MS;
+		fixture_event(&s, EVENT_MARK, "within", "")->wall_ns = began_ns + 50 * NS_PER_MS;
 	}
 	s.snap.sheets.at[2].ended_ns = s.snap.wall_ns + NS_PER_S; /* closed as the job was over */
-	scene_put(&s);
-	scene_job(&s)->status = JOB_COMPLETED;
-	scene_job(&s)->ended_ns = s.snap.wall_ns;
-	assert_int_equal(runfolder_end(s.folder, scene_job(&s), NULL, &err), 0);
+	fixture_put(&s);
+	fixture_job(&s)->status = JOB_COMPLETED;
+	fixture_job(&s)->ended_ns = s.snap.wall_ns;
+	assert_int_equal(runfolder_end(s.folder, fixture_job(&s), NULL, &err), 0);
 	assert_in_order(&s, 14);
-	scene_end(&s);
+	fixture_end(&s);
 }
 
 static void test_folder_put__logs_where_an_anomaly_begins_and_ends(void **state)
 {
-	struct scene s = scene_begin(0);
+	struct fixture s = fixture_begin(0);
 	struct anomaly a = { .kind = ANOMALY_ZOMBIE,
 		             .severity = SEVERITY_HIGH,
 		             .news = ANOMALY_BEGAN,
@@ -484,12 +484,12 @@ static void test_folder_put__logs_where_an_anomaly_begins_and_ends(void **state)
 		             .peak = 3.5e9,
 		             .threshold = 3e9 };
 
-	scene_tick(&s, 0, 0, 0);
+	fixture_tick(&s, 0, 0, 0);
 	*(struct anomaly *)world_push(&s.snap.anomalies) = a;
 	a.id.pid = 43;
 	a.job = -1; /* somebody else's */
 	*(struct anomaly *)world_push(&s.snap.anomalies) = a;
-	scene_put(&s);
+	fixture_put(&s);
 	assert_has(&s, "run.jsonl", "\"event\":\"monitor.anomaly\"");
 	assert_has(&s, "run.jsonl",
 	           "\"anomaly_type\":\"zombie\",\"severity\":\"high\",\"pid\":42,"
@@ -497,7 +497,7 @@ static void test_folder_put__logs_where_an_anomaly_begins_and_ends(void **state)
 	           "\"description\":\"zombie: sh 42 not reaped for 3.5 s\","
 	           "\"metric_value\":3.5,\"threshold\":3.0,\"peak\":3.5,\"ended\":null,"
 	           "\"basis\":\"threshold\",\"earlier_runs\":null}");
-	scene_tick(&s, 1000, 10, 10);
+	fixture_tick(&s, 1000, 10, 10);
 	a = (struct anomaly){ .news = ANOMALY_CHANGED, .id = { 42, 7 } };
 	*(struct anomaly *)world_push(&s.snap.anomalies) = a;
 	a = (struct anomaly){ .kind = ANOMALY_MEMORY_PRESSURE,
@@ -509,14 +509,14 @@ static void test_folder_put__logs_where_an_anomaly_begins_and_ends(void **state)
 		              .peak = 1 << 30,
 		              .base = 16.0 * (1 << 30) };
 	*(struct anomaly *)world_push(&s.snap.anomalies) = a;
-	scene_put(&s);
+	fixture_put(&s);
 	assert_count(&s, "run.jsonl", "monitor.anomaly", 2);
 	assert_has(&s, "run.jsonl", "\"pid\":null,\"job_id\":null");
 	assert_has(&s, "run.jsonl", "memory pressure: 1.0 of 16.0 GiB available");
-	scene_end(&s);
+	fixture_end(&s);
 }
 
-static void scene_gpu(struct scene *s, uint32_t index, uint64_t util, uint64_t mib)
+static void fixture_gpu(struct fixture *s, uint32_t index, uint64_t util, uint64_t mib)
 {
 	struct gpu_sample *gpu = world_push(&s->snap.gpus);
 
@@ -531,16 +531,16 @@ static void scene_gpu(struct scene *s, uint32_t index, uint64_t util, uint64_t m
 
 static void test_folder_put__writes_gpu_files_when_there_is_one(void **state)
 {
-	struct scene s = scene_begin(0);
+	struct fixture s = fixture_begin(0);
 
-	scene_tick(&s, 0, 0, 0);
-	scene_put(&s);
+	fixture_tick(&s, 0, 0, 0);
+	fixture_put(&s);
 	assert_file(&s, "hw_metrics.csv", "(none)");
 	for (uint64_t i = 0; i < 4; i++) {
-		scene_tick(&s, 1000, 50, 50);
-		scene_gpu(&s, 0, i * 10, i == 1 ? 900 : 100);
-		scene_gpu(&s, 1, 100, 50);
-		scene_put(&s);
+		fixture_tick(&s, 1000, 50, 50);
+		fixture_gpu(&s, 0, i * 10, i == 1 ? 900 : 100);
+		fixture_gpu(&s, 1, 100, 50);
+		fixture_put(&s);
 	}
 	assert_file(&s, "hw_metrics.csv",
 	            "2026/09/21 14:13:21.000, 0, 0, 100, 1024, 100.00, [N/A], [N/A], [N/A]\n"
@@ -557,26 +557,26 @@ static void test_folder_put__writes_gpu_files_when_there_is_one(void **state)
 	           "\"mem_util_mean_pct\":27.5,\"mem_util_max_pct\":50.0,"
 	           "\"power_watts_mean\":100.0,\"power_watts_max\":100.0");
 	assert_has(&s, "summary.json", "\"gpu\":4,");
-	scene_end(&s);
+	fixture_end(&s);
 }
 
 /* Whoever reads the files comes to the summary that we wrote. */
 static void test_folder_end__leaves_files_that_give_the_same_summary(void **state)
 {
-	struct scene s = scene_begin(0);
+	struct fixture s = fixture_begin(0);
 	struct buf out = { 0 };
 	struct json j = { .out = &out };
 	struct runfolder_reading reading;
 	struct err err = { 0 };
 
 	for (uint64_t i = 0; i < 99; i++) {
-		scene_tick(&s, 37 + i * 10, i * 7 % 61, i * 3 % 29);
-		scene_gpu(&s, 0, i * 13 % 101, 100 + i);
-		scene_event(&s, EVENT_MARK, "m", "{\"jax_peak_bytes_mb\":77.77}");
-		scene_put(&s);
+		fixture_tick(&s, 37 + i * 10, i * 7 % 61, i * 3 % 29);
+		fixture_gpu(&s, 0, i * 13 % 101, 100 + i);
+		fixture_event(&s, EVENT_MARK, "m", "{\"jax_peak_bytes_mb\":77.77}");
+		fixture_put(&s);
 	}
-	scene_job(&s)->status = JOB_COMPLETED;
-	assert_int_equal(runfolder_end(s.folder, scene_job(&s), NULL, &err), 0);
+	fixture_job(&s)->status = JOB_COMPLETED;
+	assert_int_equal(runfolder_end(s.folder, fixture_job(&s), NULL, &err), 0);
 	assert_int_equal(runfolder_read(s.path, &reading, &err), 0);
 	/* The peak may be one between two lines. */
 	assert_true(reading.summary.series[RESOURCE_VRAM_MB].max_milli <= 198000);
@@ -585,20 +585,20 @@ static void test_folder_end__leaves_files_that_give_the_same_summary(void **stat
 	resource_summary_put(&j, &reading.summary);
 	assert_has(&s, "summary.json", out.at + 1);
 	buf_done(&out);
-	scene_end(&s);
+	fixture_end(&s);
 }
 
 static void test_folder_open__moves_an_earlier_run_aside(void **state)
 {
-	struct scene s = scene_begin(0);
+	struct fixture s = fixture_begin(0);
 	struct err err = { 0 };
 
 	for (int i = 1; i <= 3; i++) {
 		cleanup(freep) char *place = xasprintf("%s/run.%d", s.path, i);
 		cleanup(freep) char *inside = xasprintf("run.%d/summary.json", i);
 
-		scene_tick(&s, 1000, 10, 10);
-		scene_put(&s);
+		fixture_tick(&s, 1000, 10, 10);
+		fixture_put(&s);
 		assert_int_equal(runfolder_end(s.folder, NULL, "r", &err), 0);
 		runfolder_close(s.folder);
 		s.folder = NULL;
@@ -609,26 +609,26 @@ static void test_folder_open__moves_an_earlier_run_aside(void **state)
 		assert_file(&s, "cpu_metrics.csv", HARDWARE_FILE_CPU_HEAD);
 		assert_has(&s, inside, "train-1");
 	}
-	scene_end(&s);
+	fixture_end(&s);
 }
 
 static void test_folder_open__refuses_a_folder_that_is_in_use(void **state)
 {
-	struct scene s = scene_begin(0), other = { .path = s.path };
+	struct fixture s = fixture_begin(0), other = { .path = s.path };
 	struct err err = { 0 };
 
 	assert_null(runfolder_moved_to(s.folder));
 	assert_int_equal(try_open(&other, 0, &err), -EBUSY);
 	assert_non_null(strstr(err.msg, s.path));
 	assert_null(other.folder);
-	scene_end(&s);
+	fixture_end(&s);
 }
 
 static void test_folder_open__follows_no_link_and_touches_no_strange_file(void **state)
 {
 	static const char *const names[] = { "run.jsonl", "summary.json", "hw_metrics.csv",
 		                             "report.txt" };
-	struct scene s = scene_begin(0);
+	struct fixture s = fixture_begin(0);
 	struct err err = { 0 };
 
 	runfolder_close(s.folder);
@@ -645,12 +645,12 @@ static void test_folder_open__follows_no_link_and_touches_no_strange_file(void *
 		assert_int_equal(try_open(&s, 0, &err), -EINVAL);
 		assert_int_equal(unlink(path), 0);
 	}
-	scene_end(&s);
+	fixture_end(&s);
 }
 
 static void test_folder_open__reports_what_is_in_the_way(void **state)
 {
-	struct scene s = { .dir = world_dir() };
+	struct fixture s = { .dir = world_dir() };
 	struct err err = { 0 };
 	cleanup(freep) char *file = xasprintf("%s/file", s.dir);
 
@@ -658,24 +658,24 @@ static void test_folder_open__reports_what_is_in_the_way(void **state)
 	s.path = xasprintf("%s/file/out", s.dir);
 	assert_int_equal(try_open(&s, 0, &err), -ENOTDIR);
 	assert_non_null(strstr(err.msg, file));
-	scene_end(&s);
+	fixture_end(&s);
 }
 
 /* Puts until it is killed. */
-static void put_forever(struct scene *s)
+static void put_forever(struct fixture *s)
 {
 	for (uint64_t i = 0;; i++) {
-		scene_tick(s, 10, i % 50, i % 40);
-		scene_event(s, EVENT_MARK, "step",
+		fixture_tick(s, 10, i % 50, i % 40);
+		fixture_event(s, EVENT_MARK, "step",
 		            "{\"n\":1,\"text\":\"so that a line is not short\"}");
-		scene_gpu(s, 0, i % 100, i % 1000);
-		scene_put(s);
+		fixture_gpu(s, 0, i % 100, i % 1000);
+		fixture_put(s);
 	}
 }
 
-static void assert_lines(const struct scene *s, const char *name, bool are_objects)
+static void assert_lines(const struct fixture *s, const char *name, bool are_objects)
 {
-	cleanup(freep) char *text = scene_load(s, name);
+	cleanup(freep) char *text = fixture_load(s, name);
 	struct scan rest = scan_str(text), line;
 
 	assert_true(strlen(text) == 0 || text[strlen(text) - 1] == '\n');
@@ -686,7 +686,7 @@ static void assert_lines(const struct scene *s, const char *name, bool are_objec
 static void test_runfolder__is_whole_whenever_its_writer_is_killed(void **state)
 {
 	for (unsigned round = 0; round < 25; round++) {
-		struct scene s = scene_begin(10 * NS_PER_MS);
+		struct fixture s = fixture_begin(10 * NS_PER_MS);
 		cleanup(freep) char *summary = NULL;
 		pid_t pid = fork();
 
@@ -695,20 +695,20 @@ static void test_runfolder__is_whole_whenever_its_writer_is_killed(void **state)
 		usleep(2000 + round * 731 % 9000);
 		kill(pid, SIGKILL);
 		assert_int_equal(waitpid(pid, NULL, 0), pid);
-		summary = scene_load(&s, "summary.json");
+		summary = fixture_load(&s, "summary.json");
 		assert_true(strcmp(summary, "(none)") == 0 ||
 		            json_read_is_object(scan_str(summary)));
 		assert_lines(&s, "run.jsonl", true);
 		assert_lines(&s, "cpu_metrics.csv", false);
 		assert_lines(&s, "job_metrics.csv", false);
-		scene_end(&s);
+		fixture_end(&s);
 	}
 }
 
 /* With the next line it begins to fit again. */
 static void test_folder_put__keeps_whole_lines_and_the_last_summary_on_a_full_disk(void **state)
 {
-	struct scene s = scene_begin(NS_PER_S);
+	struct fixture s = fixture_begin(NS_PER_S);
 	struct rlimit before, small;
 	struct err err = { 0 };
 	char *summary;
@@ -716,30 +716,30 @@ static void test_folder_put__keeps_whole_lines_and_the_last_summary_on_a_full_di
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	small = (struct rlimit){ 40, before.rlim_max };
-	scene_tick(&s, 1000, 10, 90);
-	scene_put(&s);
-	summary = scene_load(&s, "summary.json");
+	fixture_tick(&s, 1000, 10, 90);
+	fixture_put(&s);
+	summary = fixture_load(&s, "summary.json");
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
 	for (int i = 0; i < 2; i++) {
-		scene_tick(&s, 1000, 10, 90);
+		fixture_tick(&s, 1000, 10, 90);
 		assert_int_equal(runfolder_put(s.folder, &s.snap, &err), -ENOSPC);
 	}
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	assert_non_null(strstr(err.msg, s.path));
 	assert_file(&s, "cpu_metrics.csv", HARDWARE_FILE_CPU_HEAD);
 	assert_file(&s, "summary.json", summary);
-	scene_tick(&s, 1000, 10, 90);
-	scene_put(&s);
+	fixture_tick(&s, 1000, 10, 90);
+	fixture_put(&s);
 	assert_file(&s, "cpu_metrics.csv",
 	            HARDWARE_FILE_CPU_HEAD "2026/09/21 14:13:23.000,10.0,90.0\n");
 	assert_has(&s, "summary.json", "\"lines_lost\":2");
 	free(summary);
-	scene_end(&s);
+	fixture_end(&s);
 }
 
 static void test_folder_put__reports_that_the_folder_is_gone(void **state)
 {
-	struct scene s = scene_begin(0);
+	struct fixture s = fixture_begin(0);
 	struct err err = { 0 };
 	static const char *const names[] = { "run.jsonl", "cpu_metrics.csv", "job_metrics.csv" };
 
@@ -749,10 +749,10 @@ static void test_folder_put__reports_that_the_folder_is_gone(void **state)
 		assert_int_equal(unlink(path), 0);
 	}
 	assert_int_equal(rmdir(s.path), 0);
-	scene_tick(&s, 0, 0, 0);
+	fixture_tick(&s, 0, 0, 0);
 	assert_int_equal(runfolder_put(s.folder, &s.snap, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "summary.json"));
-	scene_end(&s);
+	fixture_end(&s);
 }
 
 RUN_TESTS(TEST(test_folder_put__logs_sheets_and_marks_in_the_order_of_time),

@@ -14,7 +14,7 @@
 #include "serve/recent_events.h"
 #include "fake_machine.h"
 
-struct scene {
+struct fixture {
 	struct tree tree;
 	struct loop *loop;
 	char dir[256];
@@ -23,127 +23,127 @@ struct scene {
 
 static int setup(void **state)
 {
-	struct scene *sc = calloc(1, sizeof *sc);
+	struct fixture *fx = calloc(1, sizeof *fx);
 	struct err err;
 
-	if (!sc)
+	if (!fx)
 		return -1;
-	sc->tree = tree_new();
-	snprintf(sc->dir, sizeof sc->dir, "%s/jobs/train-1", sc->tree.path);
-	*state = sc;
-	return loop_new(&sc->loop, &err);
+	fx->tree = tree_new();
+	snprintf(fx->dir, sizeof fx->dir, "%s/jobs/train-1", fx->tree.path);
+	*state = fx;
+	return loop_new(&fx->loop, &err);
 }
 
 static int teardown(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 
-	serve_close(sc->serve);
-	loop_free(sc->loop);
-	tree_remove(&sc->tree);
-	free(sc);
+	serve_close(fx->serve);
+	loop_free(fx->loop);
+	tree_remove(&fx->tree);
+	free(fx);
 	return 0;
 }
 
-static int open_door(struct scene *sc, struct serve **ret, struct err *err)
+static int open_door(struct fixture *fx, struct serve **ret, struct err *err)
 {
 	const struct serve_host host = { 0 };
 
-	return serve_open(sc->loop, sc->dir, &host, ret, err);
+	return serve_open(fx->loop, fx->dir, &host, ret, err);
 }
 
-static mode_t mode_of(const struct scene *sc, const char *path)
+static mode_t mode_of(const struct fixture *fx, const char *path)
 {
 	struct stat st;
 
-	assert_int_equal(fstatat(sc->tree.env.root_fd, path, &st, AT_SYMLINK_NOFOLLOW), 0);
+	assert_int_equal(fstatat(fx->tree.env.root_fd, path, &st, AT_SYMLINK_NOFOLLOW), 0);
 	return st.st_mode & 07777;
 }
 
-static bool exists(const struct scene *sc, const char *path)
+static bool exists(const struct fixture *fx, const char *path)
 {
-	return faccessat(sc->tree.env.root_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	return faccessat(fx->tree.env.root_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 static void test_serve_open__makes_a_door_for_its_owner_only_and_leaves_nothing(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	mode_t before = umask(0);
 	struct err err = { 0 };
 
-	assert_int_equal(open_door(sc, &sc->serve, &err), 0);
+	assert_int_equal(open_door(fx, &fx->serve, &err), 0);
 	umask(before);
-	assert_int_equal(mode_of(sc, "jobs"), 0700);
-	assert_int_equal(mode_of(sc, "jobs/train-1"), 0700);
-	assert_int_equal(mode_of(sc, "jobs/train-1/sock"), 0600);
-	serve_close(sc->serve);
-	sc->serve = NULL;
-	assert_false(exists(sc, "jobs/train-1"));
-	assert_true(exists(sc, "jobs"));
+	assert_int_equal(mode_of(fx, "jobs"), 0700);
+	assert_int_equal(mode_of(fx, "jobs/train-1"), 0700);
+	assert_int_equal(mode_of(fx, "jobs/train-1/sock"), 0600);
+	serve_close(fx->serve);
+	fx->serve = NULL;
+	assert_false(exists(fx, "jobs/train-1"));
+	assert_true(exists(fx, "jobs"));
 }
 
 static void test_serve_open__takes_over_what_a_killed_job_left(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	struct err err = { 0 };
 
-	tree_puts(&sc->tree, "jobs/train-1/sock", "");
-	assert_int_equal(open_door(sc, &sc->serve, &err), 0);
-	assert_int_equal(mode_of(sc, "jobs"), 0700); /* it was open to others */
-	assert_int_equal(mode_of(sc, "jobs/train-1/sock"), 0600);
+	tree_puts(&fx->tree, "jobs/train-1/sock", "");
+	assert_int_equal(open_door(fx, &fx->serve, &err), 0);
+	assert_int_equal(mode_of(fx, "jobs"), 0700); /* it was open to others */
+	assert_int_equal(mode_of(fx, "jobs/train-1/sock"), 0600);
 }
 
 static void test_serve_open__refuses_the_directory_of_a_running_job(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	struct serve *second = NULL;
 	struct err err = { 0 };
 
-	assert_int_equal(open_door(sc, &sc->serve, &err), 0);
-	assert_int_equal(open_door(sc, &second, &err), -EALREADY);
+	assert_int_equal(open_door(fx, &fx->serve, &err), 0);
+	assert_int_equal(open_door(fx, &second, &err), -EALREADY);
 	assert_null(second);
-	assert_true(exists(sc, "jobs/train-1/sock"));
+	assert_true(exists(fx, "jobs/train-1/sock"));
 }
 
 static void test_serve_open__refuses_symbolic_links_and_files(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	struct err err = { 0 };
 
-	tree_mkdirs(&sc->tree, "jobs/x");
-	tree_mkdirs(&sc->tree, "elsewhere/x");
-	assert_int_equal(symlinkat("../elsewhere", sc->tree.env.root_fd, "jobs/train-1"), 0);
-	assert_true(open_door(sc, &sc->serve, &err) < 0);
+	tree_mkdirs(&fx->tree, "jobs/x");
+	tree_mkdirs(&fx->tree, "elsewhere/x");
+	assert_int_equal(symlinkat("../elsewhere", fx->tree.env.root_fd, "jobs/train-1"), 0);
+	assert_true(open_door(fx, &fx->serve, &err) < 0);
 	assert_non_null(strstr(err.msg, "symbolic link"));
-	assert_false(exists(sc, "elsewhere/sock"));
-	assert_int_equal(unlinkat(sc->tree.env.root_fd, "jobs/train-1", 0), 0);
-	tree_puts(&sc->tree, "jobs/train-1", "a file");
-	assert_true(open_door(sc, &sc->serve, &err) < 0);
+	assert_false(exists(fx, "elsewhere/sock"));
+	assert_int_equal(unlinkat(fx->tree.env.root_fd, "jobs/train-1", 0), 0);
+	tree_puts(&fx->tree, "jobs/train-1", "a file");
+	assert_true(open_door(fx, &fx->serve, &err) < 0);
 }
 
 static void test_serve_open__refuses_what_belongs_to_another_user(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	struct err err = { 0 };
 
 	if (geteuid() != 0)
 		skip();
-	tree_mkdirs(&sc->tree, "jobs/train-1/x");
-	assert_int_equal(fchownat(sc->tree.env.root_fd, "jobs/train-1", 65534, 65534, 0), 0);
-	assert_int_equal(open_door(sc, &sc->serve, &err), -EPERM);
+	tree_mkdirs(&fx->tree, "jobs/train-1/x");
+	assert_int_equal(fchownat(fx->tree.env.root_fd, "jobs/train-1", 65534, 65534, 0), 0);
+	assert_int_equal(open_door(fx, &fx->serve, &err), -EPERM);
 	assert_non_null(strstr(err.msg, "user 65534"));
 }
 
 static void test_serve_open__does_not_mind_a_path_longer_than_an_address(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	struct err err = { 0 };
 
-	snprintf(sc->dir, sizeof sc->dir, "%s/jobs/%0120d", sc->tree.path, 7);
-	assert_int_equal(open_door(sc, &sc->serve, &err), 0);
-	serve_close(sc->serve);
-	sc->serve = NULL;
-	assert_int_equal(rmdir(sc->dir), -1);
+	snprintf(fx->dir, sizeof fx->dir, "%s/jobs/%0120d", fx->tree.path, 7);
+	assert_int_equal(open_door(fx, &fx->serve, &err), 0);
+	serve_close(fx->serve);
+	fx->serve = NULL;
+	assert_int_equal(rmdir(fx->dir), -1);
 	assert_int_equal(errno, ENOENT);
 }
 
@@ -166,12 +166,12 @@ static void note_spawns(struct serve *serve, pid_t first, unsigned n)
 
 static void test_serve_publish__may_be_called_at_any_time(void **state)
 {
-	struct scene *sc = *state;
+	struct fixture *fx = *state;
 	struct err err = { 0 };
 
-	assert_int_equal(open_door(sc, &sc->serve, &err), 0);
-	note_spawns(sc->serve, 100, 0);
-	note_spawns(sc->serve, 100, 1000);
+	assert_int_equal(open_door(fx, &fx->serve, &err), 0);
+	note_spawns(fx->serve, 100, 0);
+	note_spawns(fx->serve, 100, 1000);
 }
 
 static void put_recent(struct recent_events *r, size_t limit, struct buf *out)
@@ -277,12 +277,12 @@ static void test_recent__is_displaced_neither_by_other_users_nor_outside_of_jobs
 	struct buf out = { 0 };
 	struct json j = { .out = &out };
 
-	*vec_push(&snap.jobs, 2) = (struct job){ .id = "his", .uid = 7 };
-	*vec_push(&snap.jobs, 2) = (struct job){ .id = "hers", .uid = 8 };
+	*vec_push(&snap.jobs, 2) = (struct job){ .id = "job7", .uid = 7 };
+	*vec_push(&snap.jobs, 2) = (struct job){ .id = "job8", .uid = 8 };
 	add_recent(&r, &snap, 0, 7, 100, 3);
 	add_recent(&r, &snap, 1, 8, 200, 500);
 	add_recent(&r, &snap, -1, 7, 300, 500);
-	add_recent(&r, &snap, 1, 7, 400, 1); /* a process of his in her job */
+	add_recent(&r, &snap, 1, 7, 400, 1); /* a process of user 7 in the job of user 8 */
 	recent_events_json(&j, &r, 7, 50);
 	assert_int_equal(count_text(out.at, "\"pid\":100,"), 3);
 	assert_int_equal(count_text(out.at, "\"spawn\""), 4);

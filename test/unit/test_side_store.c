@@ -25,13 +25,13 @@ static struct store *open_store(const char *dir, char notice[static 1024])
 {
 	char *path = xasprintf("%s/proctor.db", dir);
 	struct store_options o = { .path = path, .interval_ns = NS_PER_S };
-	const char *told = NULL;
+	const char *notice_text = NULL;
 	struct store *st = NULL;
 	struct err err = { 0 };
 
-	if (store_open(&o, &st, &told, &err) < 0)
+	if (store_open(&o, &st, &notice_text, &err) < 0)
 		fail_msg("%s", err.msg);
-	snprintf(notice, 1024, "%s", told ? told : "");
+	snprintf(notice, 1024, "%s", notice_text ? notice_text : "");
 	free(path);
 	return st;
 }
@@ -123,7 +123,7 @@ static void test_side_store__is_used_while_an_older_recorder_is_alive(void **sta
 }
 
 /* A brief recorder opens the database first and adds its row later; migrated in between, the
- * database would look damaged to it. */
+ * database would seem damaged to it. */
 static void test_side_store__is_used_while_the_older_store_is_open_elsewhere(void **state)
 {
 	char *dir = world_dir(), *path = xasprintf("%s/proctor.db", dir);

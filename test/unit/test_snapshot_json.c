@@ -11,7 +11,7 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-struct scene {
+struct fixture {
 	struct sample prev, cur;
 	struct job_roster jobs;
 	struct snapshot snap;
@@ -28,37 +28,37 @@ static void fill_process(struct sample *s, pid_t pid, uint64_t cpu_ns)
 }
 
 /* One job with a process, and one process of nobody of which little is known. */
-static void scene_fill(struct scene *sc)
+static void fixture_fill(struct fixture *fx)
 {
 	int32_t job;
 
-	*sc = (struct scene){ .prev = kit_sample(0), .cur = kit_sample(2 * NS_PER_S) };
-	memcpy(sc->cur.boot_id, "0f0e0d0c-0b0a-4908-8706-050403020100", sizeof sc->cur.boot_id);
-	readings_set(&sc->cur.host, HOST_MEM_TOTAL, 8192 * MIB);
-	readings_set(&sc->cur.host, HOST_MEM_AVAILABLE, 6144 * MIB);
-	readings_set(&sc->cur.host, HOST_LOAD_1, 1250);
-	readings_set(&sc->cur.cgroup, CGROUP_MEM_LIMIT, 1024 * MIB);
-	fill_process(&sc->prev, 10, NS_PER_S);
-	fill_process(&sc->cur, 10, 2 * NS_PER_S);
-	kit_proc(&sc->cur, 11, 600)->state = 'Z';
-	job = job_roster_add(&sc->jobs, "build-7", "make", WALL0_NS);
-	sc->jobs.rows.at[job]->job.total_sheets = 5;
-	job_row_end_sheet(sc->jobs.rows.at[job],
-	                  job_roster_begin_sheet(&sc->jobs, sc->jobs.rows.at[job], 1, "", WALL0_NS),
+	*fx = (struct fixture){ .prev = kit_sample(0), .cur = kit_sample(2 * NS_PER_S) };
+	memcpy(fx->cur.boot_id, "0f0e0d0c-0b0a-4908-8706-050403020100", sizeof fx->cur.boot_id);
+	readings_set(&fx->cur.host, HOST_MEM_TOTAL, 8192 * MIB);
+	readings_set(&fx->cur.host, HOST_MEM_AVAILABLE, 6144 * MIB);
+	readings_set(&fx->cur.host, HOST_LOAD_1, 1250);
+	readings_set(&fx->cur.cgroup, CGROUP_MEM_LIMIT, 1024 * MIB);
+	fill_process(&fx->prev, 10, NS_PER_S);
+	fill_process(&fx->cur, 10, 2 * NS_PER_S);
+	kit_proc(&fx->cur, 11, 600)->state = 'Z';
+	job = job_roster_add(&fx->jobs, "build-7", "make", WALL0_NS);
+	fx->jobs.rows.at[job]->job.total_sheets = 5;
+	job_row_end_sheet(fx->jobs.rows.at[job],
+	                  job_roster_begin_sheet(&fx->jobs, fx->jobs.rows.at[job], 1, "", WALL0_NS),
 	                  JOB_COMPLETED, WALL0_NS);
-	job_roster_begin_sheet(&sc->jobs, sc->jobs.rows.at[job], 2, "", WALL0_NS);
-	job_roster_assign(&sc->jobs, (struct proc_id){ 10, 500 }, (struct job_ref){ job, 2 });
-	snapshot_build(&sc->prev, &sc->cur, &sc->jobs,
+	job_roster_begin_sheet(&fx->jobs, fx->jobs.rows.at[job], 2, "", WALL0_NS);
+	job_roster_assign(&fx->jobs, (struct proc_id){ 10, 500 }, (struct job_ref){ job, 2 });
+	snapshot_build(&fx->prev, &fx->cur, &fx->jobs,
 	               &(struct snapshot_origin){ .seq = 2, .started_boot_ns = T0_NS, .pid = 77 },
-	               &sc->snap);
+	               &fx->snap);
 }
 
-static void scene_done(struct scene *sc)
+static void fixture_done(struct fixture *fx)
 {
-	sample_done(&sc->prev);
-	sample_done(&sc->cur);
-	job_roster_done(&sc->jobs);
-	snapshot_done(&sc->snap);
+	sample_done(&fx->prev);
+	sample_done(&fx->cur);
+	job_roster_done(&fx->jobs);
+	snapshot_done(&fx->snap);
 }
 
 static json_t *parse(const struct buf *text)
@@ -86,15 +86,15 @@ static json_t *snapshot_parsed(const struct snapshot *snap)
 static void test_codec_snapshot__is_written_as_it_always_was(void **state)
 {
 	struct buf out = { 0 };
-	struct scene sc;
+	struct fixture fx;
 
 	(void)state;
-	scene_fill(&sc);
-	snapshot_json(&(struct json){ .out = &out }, &sc.snap, NULL);
+	fixture_fill(&fx);
+	snapshot_json(&(struct json){ .out = &out }, &fx.snap, NULL);
 	buf_putc(&out, '\n');
 	assert_golden("snapshot.json", &out);
 	buf_done(&out);
-	scene_done(&sc);
+	fixture_done(&fx);
 }
 
 static void assert_keys(const json_t *object, const char *const *keys)
@@ -151,18 +151,18 @@ static void test_codec_snapshot__has_every_key_that_readers_rely_on(void **state
 	};
 	struct sample empty = kit_sample(0);
 	struct snapshot bare = { 0 };
-	struct scene sc;
+	struct fixture fx;
 	json_t *parsed;
 
 	(void)state;
-	scene_fill(&sc);
-	parsed = snapshot_parsed(&sc.snap);
+	fixture_fill(&fx);
+	parsed = snapshot_parsed(&fx.snap);
 	assert_keys(parsed, snapshot_keys);
 	for (size_t i = 0; i < 2; i++)
 		assert_keys(json_array_get(json_object_get(parsed, "processes"), i), process_keys);
 	assert_keys(json_array_get(json_object_get(parsed, "job_progress"), 0), progress_keys);
 	json_decref(parsed);
-	scene_done(&sc);
+	fixture_done(&fx);
 
 	kit_build(NULL, &empty, &bare); /* nothing could be read at all */
 	parsed = snapshot_parsed(&bare);
@@ -173,12 +173,12 @@ static void test_codec_snapshot__has_every_key_that_readers_rely_on(void **state
 
 static void test_snapshot_json__distinguishes_absent_from_zero(void **state)
 {
-	struct scene sc;
+	struct fixture fx;
 	json_t *parsed, *known, *unknown;
 
 	(void)state;
-	scene_fill(&sc);
-	parsed = snapshot_parsed(&sc.snap);
+	fixture_fill(&fx);
+	parsed = snapshot_parsed(&fx.snap);
 	known = json_array_get(json_object_get(parsed, "processes"), 0);
 	unknown = json_array_get(json_object_get(parsed, "processes"), 1);
 	assert_true(json_real_value(json_object_get(known, "rss_mb")) == 12.5);
@@ -193,31 +193,31 @@ static void test_snapshot_json__distinguishes_absent_from_zero(void **state)
 	assert_true(json_is_null(json_object_get(parsed, "pressure_level")));
 	assert_null(json_object_get(parsed, "swap_total_mb"));
 	json_decref(parsed);
-	scene_done(&sc);
+	fixture_done(&fx);
 }
 
 static void test_snapshot_json__makes_valid_json_of_hostile_names(void **state)
 {
 	static const char hostile[] =
 		"a\") R 1\n{\"pid\": 0}\x1b[2J\xff\xfe\xed\xa0\x80\xf4\x90\x80\x80\\u0000\0x\x7f";
-	struct scene sc;
+	struct fixture fx;
 	struct proc_sample *p;
 	json_t *parsed, *process;
 
 	(void)state;
-	scene_fill(&sc);
-	p = &sc.cur.procs.at[0];
-	p->command = sample_add_text(&sc.cur, hostile, sizeof hostile - 1);
+	fixture_fill(&fx);
+	p = &fx.cur.procs.at[0];
+	p->command = sample_add_text(&fx.cur, hostile, sizeof hostile - 1);
 	p->state = '"';
-	memcpy(sc.jobs.rows.at[0]->job.id, hostile, sizeof hostile);
-	snapshot_build(&sc.prev, &sc.cur, &sc.jobs,
-	               &(struct snapshot_origin){ .seq = 2, .started_boot_ns = T0_NS }, &sc.snap);
+	memcpy(fx.jobs.rows.at[0]->job.id, hostile, sizeof hostile);
+	snapshot_build(&fx.prev, &fx.cur, &fx.jobs,
+	               &(struct snapshot_origin){ .seq = 2, .started_boot_ns = T0_NS }, &fx.snap);
 	parsed = NULL;
 	{
 		struct buf out = { 0 };
 		json_error_t error;
 
-		snapshot_json(&(struct json){ .out = &out }, &sc.snap, NULL);
+		snapshot_json(&(struct json){ .out = &out }, &fx.snap, NULL);
 		assert_null(memchr(out.at, '\n', out.len)); /* one snapshot is one line of JSONL */
 		parsed = json_loadb(out.at, out.len, JSON_ALLOW_NUL, &error);
 		buf_done(&out);
@@ -226,7 +226,7 @@ static void test_snapshot_json__makes_valid_json_of_hostile_names(void **state)
 	process = json_array_get(json_object_get(parsed, "processes"), 0);
 	assert_int_equal(json_integer_value(json_object_get(process, "pid")), 10);
 	json_decref(parsed);
-	scene_done(&sc);
+	fixture_done(&fx);
 }
 
 static void test_snapshot_json__writes_the_largest_values_as_numbers(void **state)
@@ -270,12 +270,12 @@ static void test_codec_event__has_every_key_and_the_sender_of_the_signal(void **
 		           .wall_ns = WALL0_NS,
 		           .job = 0,
 		           .sheet = 2 };
-	struct scene sc;
+	struct fixture fx;
 	json_t *parsed;
 
 	(void)state;
-	scene_fill(&sc);
-	parsed = event_parsed(&sc.snap, &e);
+	fixture_fill(&fx);
+	parsed = event_parsed(&fx.snap, &e);
 	assert_keys(parsed, keys);
 	assert_string_equal(json_string_value(json_object_get(parsed, "event_type")), "kill");
 	assert_true(json_is_null(json_object_get(parsed, "exit_code")));
@@ -284,7 +284,7 @@ static void test_codec_event__has_every_key_and_the_sender_of_the_signal(void **
 	assert_string_equal(json_string_value(json_object_get(parsed, "details")),
 	                    "sent by ba\x1bsh (pid 12, uid 0)");
 	json_decref(parsed);
-	scene_done(&sc);
+	fixture_done(&fx);
 }
 
 static void test_codec_event__distinguishes_exit_code_zero_from_none(void **state)
@@ -329,33 +329,33 @@ static void test_snapshot_json__encodes_each_process_and_job_of_a_frozen_snapsho
 		                                       .has_process = has_every_process };
 	struct snapshot_json_cache *cache = snapshot_json_cache_new();
 	struct buf plain = { 0 }, first = { 0 }, again = { 0 }, scoped = { 0 };
-	struct scene sc;
+	struct fixture fx;
 
 	(void)state;
-	scene_fill(&sc);
-	snapshot_json(&(struct json){ .out = &plain }, &sc.snap, NULL);
-	sc.snap.json = cache;
-	snapshot_json(&(struct json){ .out = &first }, &sc.snap, NULL);
+	fixture_fill(&fx);
+	snapshot_json(&(struct json){ .out = &plain }, &fx.snap, NULL);
+	fx.snap.json = cache;
+	snapshot_json(&(struct json){ .out = &first }, &fx.snap, NULL);
 	assert_string_equal(first.at, plain.at);
-	vec_each(&sc.snap.procs, p)
+	vec_each(&fx.snap.procs, p)
 		p->s.ppid++;
-	vec_each(&sc.snap.jobs, job)
+	vec_each(&fx.snap.jobs, job)
 		job->total_sheets++;
-	snapshot_json(&(struct json){ .out = &again }, &sc.snap, NULL);
+	snapshot_json(&(struct json){ .out = &again }, &fx.snap, NULL);
 	assert_string_equal(again.at, plain.at);
-	snapshot_json(&(struct json){ .out = &scoped }, &sc.snap, &no_jobs);
+	snapshot_json(&(struct json){ .out = &scoped }, &fx.snap, &no_jobs);
 	assert_non_null(strstr(plain.at, "build-7"));
 	assert_null(strstr(scoped.at, "build-7"));
 	snapshot_json_cache_reset(cache);
 	buf_reset(&again);
-	snapshot_json(&(struct json){ .out = &again }, &sc.snap, NULL);
+	snapshot_json(&(struct json){ .out = &again }, &fx.snap, NULL);
 	assert_string_not_equal(again.at, plain.at);
 	snapshot_json_cache_free(cache);
 	buf_done(&plain);
 	buf_done(&first);
 	buf_done(&again);
 	buf_done(&scoped);
-	scene_done(&sc);
+	fixture_done(&fx);
 }
 
 RUN_TESTS(TEST(test_codec_snapshot__is_written_as_it_always_was),

@@ -9,58 +9,58 @@
 #define ADA 1000
 #define BOB 1001
 
-struct scene {
+struct fixture {
 	struct job_roster jobs;
 	struct sample sample;
 	struct snapshot snap;
 };
 
-static void add_proc(struct scene *sc, pid_t pid, uint32_t uid, int32_t job, char state)
+static void add_proc(struct fixture *fx, pid_t pid, uint32_t uid, int32_t job, char state)
 {
-	struct proc_sample *p = kit_proc(&sc->sample, pid, 5);
-	struct event *e = sample_add_event(&sc->sample, EVENT_SPAWN);
+	struct proc_sample *p = kit_proc(&fx->sample, pid, 5);
+	struct event *e = sample_add_event(&fx->sample, EVENT_SPAWN);
 
 	p->uid = e->uid = uid;
 	p->state = state;
 	e->id = p->id;
 	e->boot_ns = T0_NS;
 	if (job >= 0)
-		job_roster_assign(&sc->jobs, p->id, (struct job_ref){ job, 3 });
+		job_roster_assign(&fx->jobs, p->id, (struct job_ref){ job, 3 });
 }
 
-static struct scene scene_new(void)
+static struct fixture fixture_new(void)
 {
-	struct scene sc = { .sample = kit_sample(0) };
+	struct fixture fx = { .sample = kit_sample(0) };
 	struct event *e;
 
-	job_roster_add(&sc.jobs, "ada-1", "make", 1);
-	job_roster_add(&sc.jobs, "bob-1", "make", 1);
-	sc.jobs.rows.at[0]->job.uid = ADA;
-	sc.jobs.rows.at[1]->job.uid = BOB;
-	job_roster_begin_sheet(&sc.jobs, sc.jobs.rows.at[0], 3, "", 1);
-	job_roster_begin_sheet(&sc.jobs, sc.jobs.rows.at[1], 3, "", 1);
-	add_proc(&sc, 10, ADA, 0, 'S');
-	add_proc(&sc, 11, ADA, -1, 'S');
-	add_proc(&sc, 12, BOB, 1, 'S');
-	add_proc(&sc, 13, BOB, 1, 'Z');
-	add_proc(&sc, 14, BOB, -1, 'S');
-	e = sample_add_event(&sc.sample, EVENT_PROBE);
+	job_roster_add(&fx.jobs, "ada-1", "make", 1);
+	job_roster_add(&fx.jobs, "bob-1", "make", 1);
+	fx.jobs.rows.at[0]->job.uid = ADA;
+	fx.jobs.rows.at[1]->job.uid = BOB;
+	job_roster_begin_sheet(&fx.jobs, fx.jobs.rows.at[0], 3, "", 1);
+	job_roster_begin_sheet(&fx.jobs, fx.jobs.rows.at[1], 3, "", 1);
+	add_proc(&fx, 10, ADA, 0, 'S');
+	add_proc(&fx, 11, ADA, -1, 'S');
+	add_proc(&fx, 12, BOB, 1, 'S');
+	add_proc(&fx, 13, BOB, 1, 'Z');
+	add_proc(&fx, 14, BOB, -1, 'S');
+	e = sample_add_event(&fx.sample, EVENT_PROBE);
 	e->boot_ns = T0_NS;
-	snapshot_build(NULL, &sc.sample, &sc.jobs, &(struct snapshot_origin){ .seq = 1 }, &sc.snap);
-	*(struct anomaly *)vec_push(&sc.snap.anomalies, 8) = (struct anomaly){
+	snapshot_build(NULL, &fx.sample, &fx.jobs, &(struct snapshot_origin){ .seq = 1 }, &fx.snap);
+	*(struct anomaly *)vec_push(&fx.snap.anomalies, 8) = (struct anomaly){
 		.kind = ANOMALY_ZOMBIE, .id = { 13, 5 }, .job = 1
 	};
-	*(struct anomaly *)vec_push(&sc.snap.anomalies,
+	*(struct anomaly *)vec_push(&fx.snap.anomalies,
 	                            8) = (struct anomaly){ .kind = ANOMALY_MEMORY_PRESSURE,
 		                                           .job = -1 };
-	return sc;
+	return fx;
 }
 
-static void scene_done(struct scene *sc)
+static void fixture_done(struct fixture *fx)
 {
-	snapshot_done(&sc->snap);
-	sample_done(&sc->sample);
-	job_roster_done(&sc->jobs);
+	snapshot_done(&fx->snap);
+	sample_done(&fx->sample);
+	job_roster_done(&fx->jobs);
 }
 
 static bool has_job_of(void *self, const struct job *job)
@@ -108,11 +108,11 @@ static unsigned count_bits(unsigned bits)
 
 static void test_snapshot_scope__has_the_jobs_and_processes_of_one_user(void **state)
 {
-	struct scene sc = scene_new();
+	struct fixture fx = fixture_new();
 	uint32_t me = BOB;
 	const struct snapshot_scope scope = { &me, has_job_of, has_process_of };
-	struct bits bits = bits_of(&sc.snap, &scope);
-	struct snapshot_counts n = snapshot_scope_count(&scope, &sc.snap);
+	struct bits bits = bits_of(&fx.snap, &scope);
+	struct snapshot_counts n = snapshot_scope_count(&scope, &fx.snap);
 
 	(void)state;
 	assert_int_equal(bits.jobs, 2);   /* bob-1 */
@@ -124,73 +124,73 @@ static void test_snapshot_scope__has_the_jobs_and_processes_of_one_user(void **s
 	assert_int_equal(n.zombies, 1);
 	assert_int_equal(n.running_jobs, 1);
 	assert_int_equal(n.active_sheets, 1);
-	scene_done(&sc);
+	fixture_done(&fx);
 }
 
 static void test_snapshot_scope__has_nothing_of_other_users(void **state)
 {
-	struct scene sc = scene_new();
+	struct fixture fx = fixture_new();
 	uint32_t me = ADA;
 	const struct snapshot_scope scope = { &me, has_job_of, has_process_of };
-	struct bits bits = bits_of(&sc.snap, &scope);
+	struct bits bits = bits_of(&fx.snap, &scope);
 
 	(void)state;
 	assert_int_equal(bits.procs, 3);
 	assert_int_equal(bits.zombies, 0);
 	assert_int_equal(bits.anomalies, 2); /* the machine's */
 	me = 7;
-	bits = bits_of(&sc.snap, &scope);
+	bits = bits_of(&fx.snap, &scope);
 	assert_int_equal(bits.procs, 0);
 	assert_int_equal(bits.jobs, 0);
 	assert_int_equal(bits.events, 0);
-	assert_int_equal(snapshot_scope_count(&scope, &sc.snap).running_jobs, 0);
-	scene_done(&sc);
+	assert_int_equal(snapshot_scope_count(&scope, &fx.snap).running_jobs, 0);
+	fixture_done(&fx);
 }
 
 static void test_snapshot_scope__leaves_out_jobs_that_others_record(void **state)
 {
-	struct scene sc = scene_new();
+	struct fixture fx = fixture_new();
 	struct bits bits;
 
 	(void)state;
-	sc.snap.jobs.at[0].is_foreign = true;
-	bits = bits_of(&sc.snap, &snapshot_scope_ours);
+	fx.snap.jobs.at[0].is_foreign = true;
+	bits = bits_of(&fx.snap, &snapshot_scope_ours);
 	assert_int_equal(bits.jobs, 2);
 	assert_int_equal(bits.procs, 30);             /* all but 10 */
 	assert_int_equal(count_bits(bits.events), 5); /* the probe's too */
-	scene_done(&sc);
+	fixture_done(&fx);
 }
 
 static void test_snapshot_scope__has_the_processes_of_a_recorder_that_is_gone(void **state)
 {
-	struct scene sc = scene_new();
-	struct job *job = &sc.snap.jobs.at[0];
+	struct fixture fx = fixture_new();
+	struct job *job = &fx.snap.jobs.at[0];
 	unsigned all;
 
 	(void)state;
-	all = bits_of(&sc.snap, NULL).procs;
+	all = bits_of(&fx.snap, NULL).procs;
 	job->is_foreign = true;
 	job->status = JOB_LOST;
-	assert_int_equal(bits_of(&sc.snap, &snapshot_scope_ours).jobs, 2);
-	assert_int_equal(bits_of(&sc.snap, &snapshot_scope_ours).procs, all);
+	assert_int_equal(bits_of(&fx.snap, &snapshot_scope_ours).jobs, 2);
+	assert_int_equal(bits_of(&fx.snap, &snapshot_scope_ours).procs, all);
 	job->status = JOB_COMPLETED; /* what happened before is stored */
 	job->ended_ns = UINT64_MAX;
-	assert_int_equal(bits_of(&sc.snap, &snapshot_scope_ours).procs, all);
-	assert_int_equal(count_bits(bits_of(&sc.snap, &snapshot_scope_ours).events), 5);
-	scene_done(&sc);
+	assert_int_equal(bits_of(&fx.snap, &snapshot_scope_ours).procs, all);
+	assert_int_equal(count_bits(bits_of(&fx.snap, &snapshot_scope_ours).events), 5);
+	fixture_done(&fx);
 }
 
 static void test_snapshot_scope__of_everything_is_null(void **state)
 {
-	struct scene sc = scene_new();
-	struct bits bits = bits_of(&sc.snap, NULL);
+	struct fixture fx = fixture_new();
+	struct bits bits = bits_of(&fx.snap, NULL);
 
 	(void)state;
 	assert_int_equal(bits.jobs, 3);
 	assert_int_equal(bits.procs, 31);
 	assert_int_equal(bits.anomalies, 3);
-	assert_int_equal(snapshot_scope_count(NULL, &sc.snap).procs, 5);
-	scene_done(&sc);
+	assert_int_equal(snapshot_scope_count(NULL, &fx.snap).procs, 5);
+	fixture_done(&fx);
 }
 
 RUN_TESTS(TEST(test_snapshot_scope__has_the_jobs_and_processes_of_one_user),

@@ -108,7 +108,7 @@ static void test_stall__knows_disks_locks_and_the_network(void **state)
 	assert_int_equal(FIND(PARENT, { 2, "futex", BLOCKED_ON_LOCK }).kind, STALL_LOCK);
 	assert_int_equal(FIND(PARENT, { 2, "flock", BLOCKED_ON_FILE }).kind, STALL_LOCK);
 	assert_int_equal(FIND(PARENT, { 2, "recvfrom", BLOCKED_ON_SOCKET }).kind, STALL_NETWORK);
-	/* What says more comes first; two that wait for one lock do not wait for each other. */
+	/* What explains more comes first; two that wait for one lock do not wait for each other. */
 	assert_int_equal(FIND({ 2, "recvfrom", BLOCKED_ON_SOCKET },
 	                      { 3, "futex", BLOCKED_ON_LOCK, 4 }, { 4, "futex", BLOCKED_ON_LOCK, 3 })
 	                         .kind,

@@ -42,8 +42,8 @@ static struct store *child_open(const char *dir, bool no_guard)
 	return st;
 }
 
-/* Puts until it is killed, and says the id of each snapshot that was stored. */
-static void write_and_tell(const char *dir, uint64_t seed, int to)
+/* Puts until it is killed, and reports the id of each snapshot that was stored. */
+static void write_and_report(const char *dir, uint64_t seed, int to)
 {
 	struct err err = { 0 };
 	struct world w;
@@ -69,7 +69,7 @@ static void test_store__loses_nothing_when_a_writer_is_killed(void **state)
 {
 	char *dir = world_dir();
 	struct world w;
-	int64_t told = 0;
+	int64_t stored = 0;
 
 	(void)state;
 	world_init(&w, 49);
@@ -82,26 +82,26 @@ static void test_store__loses_nothing_when_a_writer_is_killed(void **state)
 		assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
 		pid = fork();
 		if (!pid)
-			write_and_tell(dir, 50 + (uint64_t)i, pipe_fds[1]);
+			write_and_report(dir, 50 + (uint64_t)i, pipe_fds[1]);
 		close(pipe_fds[1]);
 		/* On a busy machine all others may be killed before they have stored anything. */
 		if (i == 0)
-			assert_int_equal(read(pipe_fds[0], &told, sizeof told), sizeof told);
+			assert_int_equal(read(pipe_fds[0], &stored, sizeof stored), sizeof stored);
 		nanosleep(&pause, NULL);
 		kill(pid, SIGKILL);
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-		while (read(pipe_fds[0], &told, sizeof told) == sizeof told)
+		while (read(pipe_fds[0], &stored, sizeof stored) == sizeof stored)
 			continue;
 		close(pipe_fds[0]);
-		if (told && i % 5 == 0) {
-			assert_true(ask_int(dir, "SELECT max(id) FROM snapshots") >= told);
+		if (stored && i % 5 == 0) {
+			assert_true(ask_int(dir, "SELECT max(id) FROM snapshots") >= stored);
 			assert_sound(dir);
 		}
 	}
 	store_close(world_open(&w, dir)); /* buries the dead */
 	assert_sound(dir);
-	assert_true(ask_int(dir, "SELECT max(id) FROM snapshots") >= told);
+	assert_true(ask_int(dir, "SELECT max(id) FROM snapshots") >= stored);
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM recorder WHERE ended IS NULL"), 0);
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM keyframe WHERE last IS NULL"), 0);
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM process WHERE first IS NOT NULL"
@@ -149,7 +149,7 @@ static void test_store__takes_several_writers_at_once(void **state)
 	assert_sound(dir);
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM snapshots"), 900);
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM recorder WHERE ended IS NOT NULL"), 3);
-	/* What each snapshot says of its processes is what the view finds. */
+	/* What each snapshot has of its processes is what the view finds. */
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM snapshots s WHERE child_count <>"
 	                              " (SELECT count(*) FROM process_metrics pm"
 	                              " WHERE pm.snapshot_id = s.id)"),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A crowd of processes comes and goes: the store gives its memory back, and what it writes of those
- * who stay is right before and after. */
+ * that stay is right before and after. */
 #include <sqlite3.h>
 
 #include "store/store_handle.h"
@@ -9,15 +9,15 @@
 #define CROWD 3000
 #define CROWD_PID 20000
 
-struct scene {
+struct fixture {
 	struct world world;
 	struct store *store;
 	char *dir;
 };
 
-static int scene_open(void **state)
+static int fixture_open(void **state)
 {
-	struct scene *s = xcalloc(1, sizeof *s);
+	struct fixture *s = xcalloc(1, sizeof *s);
 
 	world_init(&s->world, 11);
 	s->dir = world_dir();
@@ -26,9 +26,9 @@ static int scene_open(void **state)
 	return 0;
 }
 
-static int scene_close(void **state)
+static int fixture_close(void **state)
 {
-	struct scene *s = *state;
+	struct fixture *s = *state;
 
 	store_close(s->store);
 	world_rmdir(s->dir);
@@ -37,9 +37,9 @@ static int scene_close(void **state)
 	return 0;
 }
 
-/* A snapshot of the world with every `step`th of the crowd's processes; their memory tells the
- * snapshot and who they are. */
-static int64_t put_with_crowd(struct scene *s, int step)
+/* A snapshot of the world with every `step`th of the crowd's processes; their memory identifies the
+ * snapshot and the process. */
+static int64_t put_with_crowd(struct fixture *s, int step)
 {
 	struct err err = { 0 };
 
@@ -57,7 +57,7 @@ static int64_t put_with_crowd(struct scene *s, int step)
 	return store_snapshot_id(s->store);
 }
 
-static int64_t ask(struct scene *s, const char *sql, int64_t argument)
+static int64_t ask(struct fixture *s, const char *sql, int64_t argument)
 {
 	sqlite3_stmt *stmt = NULL;
 	int64_t value;
@@ -71,7 +71,7 @@ static int64_t ask(struct scene *s, const char *sql, int64_t argument)
 }
 
 /* Each of the crowd that was shown has one row in the snapshot, with its own memory. */
-static void check_snapshot(struct scene *s, int64_t snapshot, uint64_t seq, int step)
+static void check_snapshot(struct fixture *s, int64_t snapshot, uint64_t seq, int step)
 {
 	char *right = xasprintf(
 		"SELECT count(*) FROM process_metrics WHERE snapshot_id = ?"
@@ -89,7 +89,7 @@ static void check_snapshot(struct scene *s, int64_t snapshot, uint64_t seq, int 
 
 static void test_store__gives_its_memory_back_after_a_crowd(void **state)
 {
-	struct scene *s = *state;
+	struct fixture *s = *state;
 	struct store *st = s->store;
 
 	put_with_crowd(s, 1);
@@ -106,7 +106,7 @@ static void test_store__writes_the_same_processes_on_when_the_crowd_has_gone(voi
 {
 	static const int steps[] = { 1, 1, 500, 500, 500, 2, 1, 1000, 1000, 1, 300, 300 };
 	int64_t snapshot[ARRAY_LEN(steps)];
-	struct scene *s = *state;
+	struct fixture *s = *state;
 
 	for (size_t i = 0; i < ARRAY_LEN(steps); i++)
 		snapshot[i] = put_with_crowd(s, steps[i]);
@@ -119,7 +119,7 @@ static void test_store__writes_the_same_processes_on_when_the_crowd_has_gone(voi
 
 static void test_store__a_rollback_right_after_a_crowd_harms_nothing(void **state)
 {
-	struct scene *s = *state;
+	struct fixture *s = *state;
 	struct err err = { 0 };
 	int64_t id;
 
@@ -140,7 +140,7 @@ static void test_store__a_rollback_right_after_a_crowd_harms_nothing(void **stat
 	check_snapshot(s, id, s->world.seq, 1);
 }
 
-#define STAGED(name) cmocka_unit_test_setup_teardown(name, scene_open, scene_close)
+#define STAGED(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
 
 RUN_TESTS(STAGED(test_store__gives_its_memory_back_after_a_crowd),
           STAGED(test_store__writes_the_same_processes_on_when_the_crowd_has_gone),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What may be wrong with the file: damaged, not ours, newer, taken away; and who may open it. */
+/* What may be wrong with the file: damaged, not ours, newer, taken away; and which users may open it. */
 #include <dirent.h>
 #include <errno.h>
 #include <sqlite3.h>

@@ -48,66 +48,66 @@ static void assert_text(const char *dir, const char *sql, const char *wanted)
 
 static void test_snapshots__have_gpus_as_arrays(void **state)
 {
-	struct store_scene sc = scene_of(3);
+	struct store_fixture fx = fixture_of(3);
 
-	world_put(&sc.w, sc.st);
-	put_gpus(&sc.w, sc.st, 83);
-	assert_text(sc.dir, "SELECT group_concat(gpu_count) FROM snapshots", "0,2");
-	assert_text(sc.dir, "SELECT gpu_utilization_pct FROM snapshots WHERE id = 1", "[]");
-	assert_text(sc.dir, "SELECT gpu_utilization_pct FROM snapshots WHERE id = 2", "[83,null]");
-	assert_text(sc.dir, "SELECT gpu_memory_used_mb FROM snapshots WHERE id = 2",
+	world_put(&fx.w, fx.st);
+	put_gpus(&fx.w, fx.st, 83);
+	assert_text(fx.dir, "SELECT group_concat(gpu_count) FROM snapshots", "0,2");
+	assert_text(fx.dir, "SELECT gpu_utilization_pct FROM snapshots WHERE id = 1", "[]");
+	assert_text(fx.dir, "SELECT gpu_utilization_pct FROM snapshots WHERE id = 2", "[83,null]");
+	assert_text(fx.dir, "SELECT gpu_memory_used_mb FROM snapshots WHERE id = 2",
 	            "[1024.5,null]");
-	assert_text(sc.dir, "SELECT gpu_temperature FROM snapshots WHERE id = 2", "[null,null]");
-	assert_text(sc.dir, "SELECT typeof(gpu_temperature) FROM snapshots WHERE id = 2", "text");
-	scene_done(&sc);
+	assert_text(fx.dir, "SELECT gpu_temperature FROM snapshots WHERE id = 2", "[null,null]");
+	assert_text(fx.dir, "SELECT typeof(gpu_temperature) FROM snapshots WHERE id = 2", "text");
+	fixture_done(&fx);
 }
 
 static void test_gpu_metrics__names_each_gpu_once(void **state)
 {
-	struct store_scene sc = scene_of(4);
+	struct store_fixture fx = fixture_of(4);
 
 	for (int i = 0; i < 5; i++)
-		put_gpus(&sc.w, sc.st, 10);
-	assert_int_equal(ask_int(sc.dir, "SELECT count(*) FROM gpu_device"), 2);
-	assert_int_equal(ask_int(sc.dir, "SELECT count(*) FROM gpu_metrics"), 10);
-	assert_int_equal(ask_int(sc.dir, "SELECT count(*) FROM gpu_metrics WHERE gpu_index = 0"
+		put_gpus(&fx.w, fx.st, 10);
+	assert_int_equal(ask_int(fx.dir, "SELECT count(*) FROM gpu_device"), 2);
+	assert_int_equal(ask_int(fx.dir, "SELECT count(*) FROM gpu_metrics"), 10);
+	assert_int_equal(ask_int(fx.dir, "SELECT count(*) FROM gpu_metrics WHERE gpu_index = 0"
 	                                 " AND name LIKE 'Fake%GPU' AND uuid = 'GPU-0'"
 	                                 " AND power_w = 123.45 AND temperature_c IS NULL"),
 	                 5);
-	assert_int_equal(ask_int(sc.dir, "SELECT count(*) FROM gpu_metrics WHERE gpu_index = 3"
+	assert_int_equal(ask_int(fx.dir, "SELECT count(*) FROM gpu_metrics WHERE gpu_index = 3"
 	                                 " AND name IS NULL AND utilization_pct IS NULL"),
 	                 5);
-	scene_done(&sc);
+	fixture_done(&fx);
 }
 
 static void test_gpu_processes__belong_to_their_jobs(void **state)
 {
-	struct store_scene sc = scene_of(5);
+	struct store_fixture fx = fixture_of(5);
 
-	put_gpus(&sc.w, sc.st, 10);
-	assert_int_equal(ask_int(sc.dir, "SELECT count(*) FROM gpu_processes"), 2);
+	put_gpus(&fx.w, fx.st, 10);
+	assert_int_equal(ask_int(fx.dir, "SELECT count(*) FROM gpu_processes"), 2);
 	assert_int_equal(
-		ask_int(sc.dir,
+		ask_int(fx.dir,
 	                "SELECT count(*) FROM gpu_processes g JOIN process p ON p.pid = g.pid"
 	                " WHERE g.gpu_index = 0 AND g.memory_used_mb = 512 AND g.sm_pct = 0"
 	                " AND g.job_id IS (SELECT j.job_id FROM job j WHERE j.id = p.job) AND g.command = p.command"),
 		1);
-	assert_int_equal(ask_int(sc.dir, "SELECT count(*) FROM gpu_processes WHERE pid IS NULL"
+	assert_int_equal(ask_int(fx.dir, "SELECT count(*) FROM gpu_processes WHERE pid IS NULL"
 	                                 " AND host_pid = 7 AND gpu_index = 3 AND job_id IS NULL"),
 	                 1);
-	scene_done(&sc);
+	fixture_done(&fx);
 }
 
 static void test_reader_snapshot__has_its_gpus(void **state)
 {
-	struct store_scene sc = scene_of(6);
+	struct store_fixture fx = fixture_of(6);
 	struct history_cursor at = { 0 };
 	struct snapshot got = { 0 };
 	struct err err = { 0 };
 	struct history *r;
 
-	put_gpus(&sc.w, sc.st, 83);
-	r = open_reader(sc.dir);
+	put_gpus(&fx.w, fx.st, 83);
+	r = open_reader(fx.dir);
 	assert_int_equal(history_next_snapshot(r, &at, &got, &err), 1);
 	assert_int_equal(got.gpus.len, 2);
 	assert_string_equal(got.gpus.at[0].uuid, "GPU-0");
@@ -124,15 +124,15 @@ static void test_reader_snapshot__has_its_gpus(void **state)
 	assert_true(readings_has(&got.gpu_uses.at[0].r, GPU_USE_SM));
 	assert_int_equal(got.gpu_uses.at[1].gpu, 1);
 	assert_true(got.gpu_uses.at[1].is_foreign && got.gpu_uses.at[1].job == -1);
-	world_put(&sc.w, sc.st);
+	world_put(&fx.w, fx.st);
 	assert_int_equal(history_next_snapshot(r, &at, &got, &err), 1);
 	assert_int_equal(got.gpus.len + got.gpu_uses.len, 0);
 	snapshot_done(&got);
 	history_close(r);
-	scene_done(&sc);
+	fixture_done(&fx);
 }
 
-static void retain(struct store_scene *sc, uint64_t downsampled_ns)
+static void retain(struct store_fixture *fx, uint64_t downsampled_ns)
 {
 	struct store_retention keep = { .downsampled_ns = downsampled_ns,
 		                        .events_ns = 3600 * NS_PER_S };
@@ -141,35 +141,35 @@ static void retain(struct store_scene *sc, uint64_t downsampled_ns)
 
 	while (more)
 		assert_int_equal(
-			store_retain_step(sc->st, &keep, sc->w.wall_ns, sc->w.boot_ns, &more, &err),
+			store_retain_step(fx->st, &keep, fx->w.wall_ns, fx->w.boot_ns, &more, &err),
 			0);
 }
 
 static void test_retention__makes_means_of_gpus_and_forgets_them(void **state)
 {
-	struct store_scene sc = scene_of(7);
+	struct store_fixture fx = fixture_of(7);
 
 	for (uint64_t i = 0; i < 200; i++)
-		put_gpus(&sc.w, sc.st, i % 2 ? 20 : 40);
+		put_gpus(&fx.w, fx.st, i % 2 ? 20 : 40);
 	for (int i = 0; i < 300; i++)
-		world_put(&sc.w, sc.st);
-	retain(&sc, 3600 * NS_PER_S);
-	assert_in_range(ask_int(sc.dir, "SELECT count(*) FROM gpu"), 6, 10); /* two a minute */
-	assert_int_equal(ask_int(sc.dir, "SELECT count(*) FROM gpu WHERE snapshot NOT IN"
+		world_put(&fx.w, fx.st);
+	retain(&fx, 3600 * NS_PER_S);
+	assert_in_range(ask_int(fx.dir, "SELECT count(*) FROM gpu"), 6, 10); /* two a minute */
+	assert_int_equal(ask_int(fx.dir, "SELECT count(*) FROM gpu WHERE snapshot NOT IN"
 	                                 " (SELECT id FROM snapshot)"),
 	                 0);
-	assert_in_range(ask_int(sc.dir, "SELECT avg(utilization_pct) FROM gpu_metrics"), 29, 31);
-	assert_int_equal(ask_int(sc.dir, "SELECT min(utilization_pct_min) FROM gpu_metrics"), 20);
-	assert_int_equal(ask_int(sc.dir, "SELECT max(utilization_pct_max) FROM gpu_metrics"), 40);
-	assert_int_equal(ask_int(sc.dir, "SELECT max(power_w_max * 100) FROM gpu_metrics"), 12345);
-	assert_true(ask_int(sc.dir, "SELECT count(*) FROM gpu_processes WHERE sm_pct = 0") > 0);
-	assert_in_range(ask_int(sc.dir, "SELECT count(*) FROM gpu_use WHERE is_foreign"), 3, 5);
-	retain(&sc, 0);
-	assert_int_equal(ask_int(sc.dir, "SELECT (SELECT count(*) FROM gpu)"
+	assert_in_range(ask_int(fx.dir, "SELECT avg(utilization_pct) FROM gpu_metrics"), 29, 31);
+	assert_int_equal(ask_int(fx.dir, "SELECT min(utilization_pct_min) FROM gpu_metrics"), 20);
+	assert_int_equal(ask_int(fx.dir, "SELECT max(utilization_pct_max) FROM gpu_metrics"), 40);
+	assert_int_equal(ask_int(fx.dir, "SELECT max(power_w_max * 100) FROM gpu_metrics"), 12345);
+	assert_true(ask_int(fx.dir, "SELECT count(*) FROM gpu_processes WHERE sm_pct = 0") > 0);
+	assert_in_range(ask_int(fx.dir, "SELECT count(*) FROM gpu_use WHERE is_foreign"), 3, 5);
+	retain(&fx, 0);
+	assert_int_equal(ask_int(fx.dir, "SELECT (SELECT count(*) FROM gpu)"
 	                                 " + (SELECT count(*) FROM gpu_range)"
 	                                 " + (SELECT count(*) FROM gpu_use)"),
 	                 0);
-	scene_done(&sc);
+	fixture_done(&fx);
 }
 
 static size_t read_all(const char *dir)
@@ -220,15 +220,15 @@ static int keep_gpu(void *self, const struct gpu_record *g)
 
 static void test_job_gpus__are_those_of_its_time(void **state)
 {
-	struct store_scene sc = scene_of(9);
-	char *path = xasprintf("%s/proctor.db", sc.dir);
+	struct store_fixture fx = fixture_of(9);
+	char *path = xasprintf("%s/proctor.db", fx.dir);
 	struct gpu_record gpus[4] = { 0 };
 	struct history *r = NULL;
 	struct err err = { 0 };
 
-	put_gpus(&sc.w, sc.st, 20); /* a mean over time begins with the second */
-	put_gpus(&sc.w, sc.st, 10);
-	put_gpus(&sc.w, sc.st, 50);
+	put_gpus(&fx.w, fx.st, 20); /* a mean over time begins with the second */
+	put_gpus(&fx.w, fx.st, 10);
+	put_gpus(&fx.w, fx.st, 50);
 	assert_int_equal(history_open(path, &r, &err), 0);
 	assert_int_equal(history_job_gpus(r, KEY("train"), keep_gpu, gpus, &err), 2);
 	assert_true(gpus[0].util_mean_ratio > 0.29 && gpus[0].util_mean_ratio < 0.31);
@@ -245,7 +245,7 @@ static void test_job_gpus__are_those_of_its_time(void **state)
 	assert_int_equal(history_job_gpus(r, KEY("nobody"), keep_gpu, gpus, &err), 0);
 	history_close(r);
 	free(path);
-	scene_done(&sc);
+	fixture_done(&fx);
 }
 
 RUN_TESTS(TEST(test_job_gpus__are_those_of_its_time), TEST(test_snapshots__have_gpus_as_arrays),

@@ -32,8 +32,8 @@ static void must(int r, const char *what, const struct err *err)
 	_exit(1);
 }
 
-/* A look while the job runs may come to nothing when everybody writes: the next one is as good. */
-static void look(struct store *st, struct world *w, const struct job *job)
+/* A tick while the job runs may come to nothing when everybody writes: the next one is as good. */
+static void put_tick(struct store *st, struct world *w, const struct job *job)
 {
 	struct err err = { 0 };
 	int r;
@@ -44,7 +44,7 @@ static void look(struct store *st, struct world *w, const struct job *job)
 		                                                         .rss_bytes = 4096,
 		                                                         .cpu_ratio = 0.5 };
 	r = store_put(st, &w->snap, &err);
-	must(r == -EBUSY ? 0 : r, "look", &err);
+	must(r == -EBUSY ? 0 : r, "tick", &err);
 }
 
 static void live_one_job(const char *dir, uint64_t number, bool is_doomed)
@@ -62,7 +62,7 @@ static void live_one_job(const char *dir, uint64_t number, bool is_doomed)
 	must(AT_LAST(store_claim_job_id(st, job.uid, job.id, &changed, &err)), "claim", &err);
 	must(AT_LAST(store_put_job(st, &job, NULL, &err)), "start", &err);
 	for (int i = 0; i < 2; i++)
-		look(st, &w, &job);
+		put_tick(st, &w, &job);
 	if (is_doomed)
 		raise(SIGKILL);
 	job.figures[JOB_FIGURE_CPU] = (struct figure){ number * NS_PER_S, QUALITY_EXACT };
@@ -132,7 +132,7 @@ static void test_store__outlives_those_of_many_that_are_killed(void **state)
 	assert_int_equal(run_many(dir, 30), MANY - 30);
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM jobs WHERE status = 'completed'"),
 	                 MANY - 30);
-	store_close(world_open(&w, dir)); /* who buries the rest */
+	store_close(world_open(&w, dir)); /* which marks the rest as ended */
 	assert_int_equal(ask_int(dir, "SELECT integrity_check = 'ok' FROM pragma_integrity_check"),
 	                 1);
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM jobs WHERE status = 'lost'"), 30);
@@ -162,7 +162,7 @@ static void test_store__writes_all_of_a_brief_job_with_its_end(void **state)
 	put_job(st, &job);
 	/* Its recorder could die here, and nothing would be missing. */
 	assert_int_equal(ask_int(dir, "SELECT count(*) FROM recorder WHERE ended IS NULL"), 0);
-	/* If it has more to say after all, it may. */
+	/* If it has more to report after all, it may. */
 	world_put(&w, st);
 	world_put(&w, st);
 	store_close(st);

@@ -24,17 +24,17 @@ static struct pattern pattern_of(const char *subject, uint64_t first_ns, uint64_
 	return p;
 }
 
-static void put(struct store_scene *sc, const struct pattern *list, size_t n)
+static void put(struct store_fixture *fx, const struct pattern *list, size_t n)
 {
 	struct err err = { 0 };
 
-	if (store_put_patterns(sc->st, list, n, &err) < 0)
+	if (store_put_patterns(fx->st, list, n, &err) < 0)
 		fail_msg("%s", err.msg);
 }
 
-static void read_valid(const struct store_scene *sc, struct patterns *ret)
+static void read_valid(const struct store_fixture *fx, struct patterns *ret)
 {
-	cleanup(freep) char *path = xasprintf("%s/proctor.db", sc->dir);
+	cleanup(freep) char *path = xasprintf("%s/proctor.db", fx->dir);
 	struct history *r = NULL;
 	struct err err = { 0 };
 
@@ -47,15 +47,15 @@ static void read_valid(const struct store_scene *sc, struct patterns *ret)
 
 static void test_store_patterns__come_back_as_they_were(void **state)
 {
-	struct store_scene sc = scene_of(31);
+	struct store_fixture fx = fixture_of(31);
 	struct pattern p[] = { pattern_of("memory_used above", 10, 20),
 		               pattern_of("memory_spike", 11, 21) };
 	struct patterns found = { 0 };
 
 	p[1].type = PATTERN_ANOMALY;
 	p[1].p = p[1].q = p[1].effect = p[1].low = p[1].high = NAN;
-	put(&sc, p, 2);
-	read_valid(&sc, &found);
+	put(&fx, p, 2);
+	read_valid(&fx, &found);
 	assert_int_equal(found.list.len, 2);
 	vec_each(&found.list, f) {
 		const struct pattern *was = &p[f->type == PATTERN_ANOMALY];
@@ -69,65 +69,65 @@ static void test_store_patterns__come_back_as_they_were(void **state)
 		assert_true(isnan(f->q) == isnan(was->q) && isnan(f->low) == isnan(was->low));
 	}
 	vec_done(&found.list);
-	scene_done(&sc);
+	fixture_done(&fx);
 }
 
 static void test_store_patterns__one_that_is_found_again_keeps_its_row(void **state)
 {
-	struct store_scene sc = scene_of(32);
+	struct store_fixture fx = fixture_of(32);
 	struct pattern p = pattern_of("memory_used above", 10, 20);
 	struct patterns found = { 0 };
 
-	put(&sc, &p, 1);
+	put(&fx, &p, 1);
 	p.first_seen_ns = 15 * NS_PER_S; /* the earlier job is gone from the lookback */
 	p.last_seen_ns = 30 * NS_PER_S;
 	p.support = 50;
 	snprintf(p.description, sizeof p.description, "second");
-	put(&sc, &p, 1);
-	read_valid(&sc, &found);
+	put(&fx, &p, 1);
+	read_valid(&fx, &found);
 	assert_int_equal(found.list.len, 1);
 	assert_int_equal(found.list.at[0].first_seen_ns, 10 * NS_PER_S);
 	assert_int_equal(found.list.at[0].last_seen_ns, 30 * NS_PER_S);
 	assert_int_equal(found.list.at[0].support, 50);
 	assert_string_equal(found.list.at[0].description, "second");
 	vec_done(&found.list);
-	scene_done(&sc);
+	fixture_done(&fx);
 }
 
 static void test_store_patterns__one_that_was_retired_may_come_again(void **state)
 {
-	struct store_scene sc = scene_of(33);
+	struct store_fixture fx = fixture_of(33);
 	struct pattern p[2] = { pattern_of("memory_used above", 40, 50),
 		                pattern_of("memory_used above", 10, 20) };
 	struct patterns found = { 0 };
 
-	put(&sc, &p[1], 1);
+	put(&fx, &p[1], 1);
 	p[1].retired_ns = 35 * NS_PER_S;
-	put(&sc, p, 2); /* the new one stands first in the list */
-	read_valid(&sc, &found);
+	put(&fx, p, 2); /* the new one stands first in the list */
+	read_valid(&fx, &found);
 	assert_int_equal(found.list.len, 1);
 	assert_int_equal(found.list.at[0].first_seen_ns, 40 * NS_PER_S);
 	p[0].retired_ns = 60 * NS_PER_S;
-	put(&sc, p, 1);
-	read_valid(&sc, &found);
+	put(&fx, p, 1);
+	read_valid(&fx, &found);
 	assert_int_equal(found.list.len, 0);
 	vec_done(&found.list);
-	scene_done(&sc);
+	fixture_done(&fx);
 }
 
 static void test_store_patterns__of_two_users_are_two(void **state)
 {
-	struct store_scene sc = scene_of(34);
+	struct store_fixture fx = fixture_of(34);
 	struct pattern p[2] = { pattern_of("memory_used above", 10, 20),
 		                pattern_of("memory_used above", 10, 20) };
 	struct patterns found = { 0 };
 
 	p[1].uid = 1001;
-	put(&sc, p, 2);
-	read_valid(&sc, &found);
+	put(&fx, p, 2);
+	read_valid(&fx, &found);
 	assert_int_equal(found.list.len, 2);
 	vec_done(&found.list);
-	scene_done(&sc);
+	fixture_done(&fx);
 }
 
 RUN_TESTS(TEST(test_store_patterns__come_back_as_they_were),

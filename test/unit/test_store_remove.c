@@ -3,21 +3,21 @@
 #include "store_kit.h"
 
 /* Two jobs side by side in one recorder's world, and processes in none. */
-static struct store_scene two_jobs(void)
+static struct store_fixture two_jobs(void)
 {
-	struct store_scene sc = scene_of(7);
+	struct store_fixture fx = fixture_of(7);
 
-	world_add_job(&sc.w, "other");
+	world_add_job(&fx.w, "other");
 	for (int i = 0; i < 300; i++)
-		world_put(&sc.w, sc.st);
-	return sc;
+		world_put(&fx.w, fx.st);
+	return fx;
 }
 
-static void end_jobs(struct store_scene *sc)
+static void end_jobs(struct store_fixture *fx)
 {
-	for (size_t i = 0; i < sc->w.jobs.len; i++)
-		set_end(&sc->w.jobs.at[i], JOB_COMPLETED);
-	world_put(&sc->w, sc->st);
+	for (size_t i = 0; i < fx->w.jobs.len; i++)
+		set_end(&fx->w.jobs.at[i], JOB_COMPLETED);
+	world_put(&fx->w, fx->st);
 }
 
 static struct store *remover(const char *dir)
@@ -67,30 +67,30 @@ static int64_t sum_of(const char *dir, const char *job)
 
 static void test_store_remove__deletes_all_of_a_job_and_nothing_of_others(void **state)
 {
-	struct store_scene sc = two_jobs();
+	struct store_fixture fx = two_jobs();
 	struct store_removed removed = { 0 };
 	int64_t other, other_sum, none, base, snapshots;
 
-	end_jobs(&sc);
-	other = facts(sc.dir, "'other'");
-	other_sum = sum_of(sc.dir, "'other'");
-	none = sum_of(sc.dir, "NULL");
-	snapshots = ask_int(sc.dir, "SELECT count(*) FROM snapshots");
-	base = ask_int(sc.dir, "SELECT count(*) FROM sample_base");
-	assert_true(facts(sc.dir, "'train'") > INT64_C(1000000000));
-	run_sql(sc.dir, "UPDATE process SET last = (SELECT max(id) FROM snapshot)"
+	end_jobs(&fx);
+	other = facts(fx.dir, "'other'");
+	other_sum = sum_of(fx.dir, "'other'");
+	none = sum_of(fx.dir, "NULL");
+	snapshots = ask_int(fx.dir, "SELECT count(*) FROM snapshots");
+	base = ask_int(fx.dir, "SELECT count(*) FROM sample_base");
+	assert_true(facts(fx.dir, "'train'") > INT64_C(1000000000));
+	run_sql(fx.dir, "UPDATE process SET last = (SELECT max(id) FROM snapshot)"
 	                " WHERE job = 1 AND last IS NULL");
-	assert_int_equal(remove_job(sc.dir, "train", &removed), 0);
+	assert_int_equal(remove_job(fx.dir, "train", &removed), 0);
 	assert_true(removed.processes > 0 && removed.rows > removed.processes);
-	assert_int_equal(facts(sc.dir, "'train'"), 0);
-	assert_int_equal(facts(sc.dir, "'other'"), other);
-	assert_int_equal(sum_of(sc.dir, "'other'"), other_sum);
-	assert_int_equal(sum_of(sc.dir, "NULL"), none);
-	assert_int_equal(ask_int(sc.dir, "SELECT count(*) FROM snapshots"), snapshots);
-	assert_true(ask_int(sc.dir, "SELECT count(*) FROM sample_base") < base);
-	assert_int_equal(ask_int(sc.dir, "SELECT count(*) FROM job"), 1);
+	assert_int_equal(facts(fx.dir, "'train'"), 0);
+	assert_int_equal(facts(fx.dir, "'other'"), other);
+	assert_int_equal(sum_of(fx.dir, "'other'"), other_sum);
+	assert_int_equal(sum_of(fx.dir, "NULL"), none);
+	assert_int_equal(ask_int(fx.dir, "SELECT count(*) FROM snapshots"), snapshots);
+	assert_true(ask_int(fx.dir, "SELECT count(*) FROM sample_base") < base);
+	assert_int_equal(ask_int(fx.dir, "SELECT count(*) FROM job"), 1);
 	/* Nothing is left that refers to what is gone. */
-	assert_int_equal(ask_int(sc.dir,
+	assert_int_equal(ask_int(fx.dir,
 	                         "SELECT (SELECT count(*) FROM sample_base WHERE proc NOT IN"
 	                         " (SELECT id FROM process)) + (SELECT count(*) FROM sample_change"
 	                         " WHERE id >> 12 NOT IN (SELECT id FROM sample_base)) +"
@@ -98,102 +98,102 @@ static void test_store_remove__deletes_all_of_a_job_and_nothing_of_others(void *
 	                         " (SELECT id FROM process)) + (SELECT count(*) FROM process WHERE"
 	                         " job NOT IN (SELECT id FROM job))"),
 	                 0);
-	assert_int_equal(remove_job(sc.dir, "train", &removed), -ENOENT);
-	scene_done(&sc);
+	assert_int_equal(remove_job(fx.dir, "train", &removed), -ENOENT);
+	fixture_done(&fx);
 }
 
 static void test_store_remove__leaves_living_processes_to_the_recorder_that_goes_on(void **state)
 {
-	struct store_scene sc = two_jobs();
+	struct store_fixture fx = two_jobs();
 	struct store_removed removed = { 0 };
 	int64_t alive;
 
-	end_jobs(&sc);
-	alive = ask_int(sc.dir, "SELECT count(*) FROM process WHERE last IS NULL AND job = 1");
+	end_jobs(&fx);
+	alive = ask_int(fx.dir, "SELECT count(*) FROM process WHERE last IS NULL AND job = 1");
 	assert_true(alive > 0);
-	assert_int_equal(remove_job(sc.dir, "train", &removed), 0);
+	assert_int_equal(remove_job(fx.dir, "train", &removed), 0);
 	assert_int_equal(
-		ask_int(sc.dir, "SELECT count(*) FROM process WHERE last IS NULL AND job = 1"), 0);
+		ask_int(fx.dir, "SELECT count(*) FROM process WHERE last IS NULL AND job = 1"), 0);
 	for (size_t i = 0; i < WORLD_SLOTS; i++)
-		if (sc.w.procs[i].job == 0)
-			sc.w.procs[i].job = -1;
+		if (fx.w.procs[i].job == 0)
+			fx.w.procs[i].job = -1;
 	for (int i = 0; i < 100; i++)
-		world_put(&sc.w, sc.st); /* the job is shown for a while after its end */
-	assert_int_equal(find_job_error(sc.dir, "train", &(struct err){ 0 }), -ENOENT);
-	assert_int_equal(ask_int(sc.dir,
+		world_put(&fx.w, fx.st); /* the job is shown for a while after its end */
+	assert_int_equal(find_job_error(fx.dir, "train", &(struct err){ 0 }), -ENOENT);
+	assert_int_equal(ask_int(fx.dir,
 	                         "SELECT count(*) FROM process_metrics m WHERE m.snapshot_id ="
 	                         " (SELECT max(id) FROM snapshot)"),
-	                 (int64_t)sc.w.snap.procs.len);
-	scene_done(&sc);
+	                 (int64_t)fx.w.snap.procs.len);
+	fixture_done(&fx);
 }
 
 static void test_store_remove__never_gives_an_id_again(void **state)
 {
-	struct store_scene sc = scene_of(3);
+	struct store_fixture fx = fixture_of(3);
 	struct store_removed removed;
 	int64_t job, process, event;
 
 	for (int i = 0; i < 100; i++)
-		world_put(&sc.w, sc.st);
-	end_jobs(&sc);
-	store_close(sc.st);
-	sc.st = NULL;
-	run_sql(sc.dir, "UPDATE process SET job = 1");
-	job = ask_int(sc.dir, "SELECT max(id) FROM job");
-	process = ask_int(sc.dir, "SELECT max(id) FROM process");
-	event = ask_int(sc.dir, "SELECT max(id) FROM event");
-	assert_int_equal(remove_job(sc.dir, "train", &removed), 0);
-	assert_int_equal(ask_int(sc.dir, "SELECT count(*) FROM process"), 0);
-	assert_int_equal(remove_job(sc.dir, "train", &removed), -ENOENT);
-	sc.w.jobs.len = 0;
-	world_add_job(&sc.w, "next");
-	sc.st = world_open(&sc.w, sc.dir);
+		world_put(&fx.w, fx.st);
+	end_jobs(&fx);
+	store_close(fx.st);
+	fx.st = NULL;
+	run_sql(fx.dir, "UPDATE process SET job = 1");
+	job = ask_int(fx.dir, "SELECT max(id) FROM job");
+	process = ask_int(fx.dir, "SELECT max(id) FROM process");
+	event = ask_int(fx.dir, "SELECT max(id) FROM event");
+	assert_int_equal(remove_job(fx.dir, "train", &removed), 0);
+	assert_int_equal(ask_int(fx.dir, "SELECT count(*) FROM process"), 0);
+	assert_int_equal(remove_job(fx.dir, "train", &removed), -ENOENT);
+	fx.w.jobs.len = 0;
+	world_add_job(&fx.w, "next");
+	fx.st = world_open(&fx.w, fx.dir);
 	for (int i = 0; i < 20; i++)
-		world_put(&sc.w, sc.st);
-	assert_true(ask_int(sc.dir, "SELECT id FROM job") > job);
-	assert_true(ask_int(sc.dir, "SELECT min(id) FROM process") > process);
-	assert_true(ask_int(sc.dir, "SELECT min(id) FROM event") > event);
-	scene_done(&sc);
+		world_put(&fx.w, fx.st);
+	assert_true(ask_int(fx.dir, "SELECT id FROM job") > job);
+	assert_true(ask_int(fx.dir, "SELECT min(id) FROM process") > process);
+	assert_true(ask_int(fx.dir, "SELECT min(id) FROM event") > event);
+	fixture_done(&fx);
 }
 
 static void test_store_remove__refuses_a_running_job_but_not_one_whose_recorder_died(void **state)
 {
-	struct store_scene sc = two_jobs();
+	struct store_fixture fx = two_jobs();
 	struct store_removed removed;
 
-	assert_int_equal(remove_job(sc.dir, "train", &removed), -EBUSY);
-	assert_true(facts(sc.dir, "'train'") > 0);
-	db_lock_drop(&sc.st->write, sc.st->recorder); /* as the kernel does when it dies */
-	assert_int_equal(remove_job(sc.dir, "train", &removed), 0);
-	assert_int_equal(facts(sc.dir, "'train'"), 0);
-	scene_done(&sc);
+	assert_int_equal(remove_job(fx.dir, "train", &removed), -EBUSY);
+	assert_true(facts(fx.dir, "'train'") > 0);
+	db_lock_drop(&fx.st->write, fx.st->recorder); /* as the kernel does when it dies */
+	assert_int_equal(remove_job(fx.dir, "train", &removed), 0);
+	assert_int_equal(facts(fx.dir, "'train'"), 0);
+	fixture_done(&fx);
 }
 
 static void test_store_remove__deletes_means_of_a_minute_too(void **state)
 {
-	struct store_scene sc = two_jobs();
+	struct store_fixture fx = two_jobs();
 	const struct store_retention keep = { 60 * NS_PER_S, 3600 * NS_PER_S, 86400 * NS_PER_S };
 	struct store_removed removed;
 	struct err err = { 0 };
 	int64_t other;
 	bool more = true;
 
-	end_jobs(&sc);
+	end_jobs(&fx);
 	for (int i = 0; i < 300; i++)
-		world_put(&sc.w, sc.st);
+		world_put(&fx.w, fx.st);
 	while (more)
 		assert_int_equal(
-			store_retain_step(sc.st, &keep, sc.w.wall_ns, sc.w.boot_ns, &more, &err),
+			store_retain_step(fx.st, &keep, fx.w.wall_ns, fx.w.boot_ns, &more, &err),
 			0);
-	assert_true(ask_int(sc.dir, "SELECT count(*) FROM snapshot WHERE resolution = 60") > 0);
-	other = facts(sc.dir, "'other'");
-	assert_int_equal(remove_job(sc.dir, "train", &removed), 0);
-	assert_int_equal(facts(sc.dir, "'train'"), 0);
-	assert_int_equal(facts(sc.dir, "'other'"), other);
-	assert_int_equal(ask_int(sc.dir, "SELECT count(*) FROM sample_range WHERE id >> 12 NOT IN"
+	assert_true(ask_int(fx.dir, "SELECT count(*) FROM snapshot WHERE resolution = 60") > 0);
+	other = facts(fx.dir, "'other'");
+	assert_int_equal(remove_job(fx.dir, "train", &removed), 0);
+	assert_int_equal(facts(fx.dir, "'train'"), 0);
+	assert_int_equal(facts(fx.dir, "'other'"), other);
+	assert_int_equal(ask_int(fx.dir, "SELECT count(*) FROM sample_range WHERE id >> 12 NOT IN"
 	                                 " (SELECT id FROM sample_base)"),
 	                 0);
-	scene_done(&sc);
+	fixture_done(&fx);
 }
 
 RUN_TESTS(TEST(test_store_remove__deletes_all_of_a_job_and_nothing_of_others),

@@ -50,7 +50,7 @@ static int64_t count_snapshots(const char *dir)
 	return n;
 }
 
-/* Three looks, and the end with syncs that take so long. */
+/* Three ticks, and the end with syncs that take so long. */
 static void end_with(unsigned long ms, unsigned *ret_syncs)
 {
 	struct world world;

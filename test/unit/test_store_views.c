@@ -398,7 +398,7 @@ static void test_process_events__reports_lives_in_order(void **state)
 	world_rmdir(dir);
 }
 
-/* A life between two snapshots: only events tell of it, and the exact totals come a tick later. */
+/* A life between two snapshots: only events report it, and the exact totals come a tick later. */
 static void test_process__knows_lives_that_no_snapshot_saw(void **state)
 {
 	struct world_proc short_lived = {

@@ -184,7 +184,7 @@ static void pass(struct stage *s, size_t n)
 		                                             strlen(commands[i]));
 }
 
-/* The next one, of a sample that has some text already: what it says of one that did not change. */
+/* The next one, of a sample that has some text already: what it reports of one that did not change. */
 static const struct proc_sample *pass_unchanged(struct stage *s, const struct task_record *r)
 {
 	struct task_unchanged record = unchanged(r);

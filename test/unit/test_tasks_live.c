@@ -46,7 +46,7 @@ static void live_close(struct live *l)
 	close(l->env.root_fd);
 }
 
-/* A child that does `prepare`, says so, and waits to be killed. */
+/* A child that does `prepare`, reports it, and waits to be killed. */
 static pid_t spawn(void (*prepare)(const void *arg), const void *arg)
 {
 	int ready[2];
@@ -257,7 +257,7 @@ static void test_tasks_live__scans_while_processes_come_and_go(void **state)
 
 /* In a pid and mount namespace of its own, as nobody, with a /proc that hides. 0 when that was
  * noticed. */
-static int look_from_a_hiding_place(void)
+static int read_with_hidepid(void)
 {
 	struct probe_health h;
 	struct live l;
@@ -293,7 +293,7 @@ static void test_tasks_live__notices_that_hidepid_hides_others(void **state)
 			_exit(10);
 		init = fork();
 		if (init == 0)
-			_exit(look_from_a_hiding_place()); /* and with pid 1 all the others end */
+			_exit(read_with_hidepid()); /* and with pid 1 all the others end */
 		waitpid(init, &status, 0);
 		_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 11);
 	}
@@ -302,7 +302,7 @@ static void test_tasks_live__notices_that_hidepid_hides_others(void **state)
 }
 
 /* Unprivileged: all processes are seen, I/O of others is absent and not zero. */
-static int look_as_nobody(void)
+static int read_as_nobody(void)
 {
 	struct probe_health h;
 	struct proc_sample *parent, *self;
@@ -334,7 +334,7 @@ static void test_tasks_live__leaves_absent_what_nobody_may_not_read(void **state
 		skip();
 	child = fork();
 	if (child == 0)
-		_exit(look_as_nobody());
+		_exit(read_as_nobody());
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 }

@@ -95,7 +95,7 @@ static void test_tasks_proc__counts_files_one_by_one_on_old_kernels(void **state
 	assert_true(init && postgres);
 	assert_int_equal(postgres->r.value[PROC_FDS], 7);
 	assert_int_equal(postgres->r.value[PROC_READ_BYTES], 7340032);
-	assert_false(readings_has(&init->r, PROC_FDS)); /* not ours to look into */
+	assert_false(readings_has(&init->r, PROC_FDS)); /* not ours to read */
 	assert_false(readings_has(&init->r, PROC_READ_BYTES));
 	assert_true(tree_has_command(&s, init, "/sbin/init"));
 	probe_tasks_proc.close(self);

@@ -95,11 +95,11 @@ static void test_tracing_follow__leaves_out_what_another_recorder_writes_into_ou
 {
 	struct sampler *s = open_fake(0, 100);
 	struct jobs *jobs = jobs_new(NULL);
-	struct watched_job *foreign = jobs_add(jobs, &(struct job){ .is_foreign = true });
+	struct watched_job *other = jobs_add(jobs, &(struct job){ .is_foreign = true });
 	struct tracing t = { 0 };
 
 	members_add(&jobs->members, &jobs->roster, (struct proc_id){ 100, 1 },
-	            (struct job_ref){ .job = foreign->row->job.handle });
+	            (struct job_ref){ .job = other->row->job.handle });
 	assert_true(tracing_follow(&t, s, jobs));
 	assert_int_equal(fake.tries, 0);
 	*vec_push(&sampler_sample(s)->focus, PROCS_MAX) = (struct proc_id){ 101, 1 };

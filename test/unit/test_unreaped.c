@@ -3,16 +3,16 @@
 
 #include "check.h"
 
-struct scene {
+struct fixture {
 	struct unreaped u;
 	struct job_roster jobs;
 	struct sample sample;
 	struct snapshot snap;
 };
 
-static struct scene scene_of_members(pid_t first, pid_t last)
+static struct fixture fixture_of_members(pid_t first, pid_t last)
 {
-	struct scene s = { 0 };
+	struct fixture s = { 0 };
 
 	assert_int_equal(job_roster_add(&s.jobs, "job", "job", 1), 0);
 	for (pid_t pid = first; pid <= last; pid++)
@@ -20,7 +20,7 @@ static struct scene scene_of_members(pid_t first, pid_t last)
 	return s;
 }
 
-static void scene_done(struct scene *s)
+static void fixture_done(struct fixture *s)
 {
 	unreaped_done(&s->u);
 	job_roster_done(&s->jobs);
@@ -28,7 +28,7 @@ static void scene_done(struct scene *s)
 	snapshot_done(&s->snap);
 }
 
-static void learn(struct scene *s, enum event_kind kind, pid_t pid, bool has_totals)
+static void learn(struct fixture *s, enum event_kind kind, pid_t pid, bool has_totals)
 {
 	struct event e = { .kind = kind, .id = { pid, 7 } };
 
@@ -37,14 +37,14 @@ static void learn(struct scene *s, enum event_kind kind, pid_t pid, bool has_tot
 	unreaped_learn(&s->u, &s->jobs, &e, 1);
 }
 
-static size_t list(struct scene *s)
+static size_t list(struct fixture *s)
 {
 	vec_reset(&s->sample.focus);
 	unreaped_list(&s->u, &s->jobs, &s->sample);
 	return s->sample.focus.len;
 }
 
-static void see(struct scene *s, pid_t pid, uint64_t start_ticks, char state)
+static void see(struct fixture *s, pid_t pid, uint64_t start_ticks, char state)
 {
 	struct proc_snap *p = vec_push(&s->snap.procs, PROCS_MAX);
 
@@ -54,22 +54,22 @@ static void see(struct scene *s, pid_t pid, uint64_t start_ticks, char state)
 
 static void test_unreaped__are_members_that_ended_without_totals(void **state)
 {
-	struct scene s = scene_of_members(10, 12);
+	struct fixture s = fixture_of_members(10, 12);
 
 	learn(&s, EVENT_EXIT, 10, false);
 	learn(&s, EVENT_EXIT, 11, true);  /* was reaped */
-	learn(&s, EVENT_EXIT, 99, false); /* a stranger */
+	learn(&s, EVENT_EXIT, 99, false); /* not a child of the job */
 	learn(&s, EVENT_SPAWN, 12, false);
 	assert_int_equal(list(&s), 1);
 	assert_int_equal(s.sample.focus.at[0].pid, 10);
 	learn(&s, EVENT_TOTALS, 10, true);
 	assert_int_equal(list(&s), 0);
-	scene_done(&s);
+	fixture_done(&s);
 }
 
 static void test_unreaped__are_forgotten_when_a_tick_does_not_find_them(void **state)
 {
-	struct scene s = scene_of_members(10, 13);
+	struct fixture s = fixture_of_members(10, 13);
 
 	for (pid_t pid = 10; pid <= 13; pid++)
 		learn(&s, EVENT_EXIT, pid, false);
@@ -81,13 +81,13 @@ static void test_unreaped__are_forgotten_when_a_tick_does_not_find_them(void **s
 	assert_int_equal(list(&s), 2);
 	assert_int_equal(s.sample.focus.at[0].pid, 10);
 	assert_int_equal(s.sample.focus.at[1].pid, 12);
-	scene_done(&s);
+	fixture_done(&s);
 }
 
 /* Processes are read before the events of a tick. */
 static void test_unreaped__are_not_forgotten_by_the_tick_that_reports_their_end(void **state)
 {
-	struct scene s = scene_of_members(10, 10);
+	struct fixture s = fixture_of_members(10, 10);
 
 	assert_int_equal(list(&s), 0);
 	learn(&s, EVENT_EXIT, 10, false);
@@ -95,12 +95,12 @@ static void test_unreaped__are_not_forgotten_by_the_tick_that_reports_their_end(
 	assert_int_equal(list(&s), 1);
 	unreaped_forget(&s.u, &s.jobs, &s.snap);
 	assert_int_equal(list(&s), 0);
-	scene_done(&s);
+	fixture_done(&s);
 }
 
 static void test_unreaped__stay_members_until_they_are_gone(void **state)
 {
-	struct scene s = scene_of_members(10, 10);
+	struct fixture s = fixture_of_members(10, 10);
 	struct proc_id id = { 10, 7 };
 
 	learn(&s, EVENT_EXIT, 10, false);
@@ -110,17 +110,17 @@ static void test_unreaped__stay_members_until_they_are_gone(void **state)
 	assert_int_equal(job_roster_find(&s.jobs, id).sheet, 2);
 	unreaped_forget(&s.u, &s.jobs, &s.snap);
 	assert_int_equal(job_roster_find(&s.jobs, id).job, -1);
-	scene_done(&s);
+	fixture_done(&s);
 }
 
 static void test_unreaped__are_bounded(void **state)
 {
-	struct scene s = scene_of_members(1, UNREAPED_MAX + 10);
+	struct fixture s = fixture_of_members(1, UNREAPED_MAX + 10);
 
 	for (pid_t pid = 1; pid <= UNREAPED_MAX + 10; pid++)
 		learn(&s, EVENT_EXIT, pid, false);
 	assert_int_equal(list(&s), UNREAPED_MAX);
-	scene_done(&s);
+	fixture_done(&s);
 }
 
 RUN_TESTS(TEST(test_unreaped__are_members_that_ended_without_totals),

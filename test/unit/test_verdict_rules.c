@@ -140,7 +140,7 @@ static void test_verdict__prefers_what_failed_to_what_was_ended_for_it(void **st
 	(void)state;
 	add_process(&f, 10, 1, "python3", 1, 0, 10);
 	add_process(&f, 11, 10, "python3", 0, SIGSEGV, 9.5);
-	add_process(&f, 12, 10, "python3", 0, SIGTERM, 9.6); /* by whom is not known to a plain user */
+	add_process(&f, 12, 10, "python3", 0, SIGTERM, 9.6); /* the sender is unknown to a plain user */
 	assert_verdict(&job, &f, VERDICT_SEGFAULT, CONFIDENCE_MEDIUM, 11);
 }
 
@@ -276,7 +276,7 @@ static void test_verdict__ignores_everyday_errors_and_those_of_others(void **sta
 	(void)state;
 	add_process(&f, 10, 1, "dd", 1, 0, 10);
 	verdict_facts_add_call(&f, &call);
-	call.error = "EAGAIN"; /* of a socket, say */
+	call.error = "EAGAIN"; /* of a socket, for example */
 	call.call = "recvfrom";
 	verdict_facts_add_call(&f, &call);
 	call.error = "EMFILE";
@@ -382,7 +382,7 @@ static void test_verdict__a_job_that_was_stopped_while_it_stalled_hung(void **st
 	assert_string_equal(v.culprit.name, "python");
 	assert_verdict(&job, &f, VERDICT_HUNG, CONFIDENCE_HIGH, 11);
 
-	job = failed_job(0, SIGTERM); /* … by a person */
+	job = failed_job(0, SIGTERM); /* … by a user */
 	f = (struct verdict_facts){ 0 };
 	add_process(&f, 10, 1, "python", 0, SIGTERM, 10);
 	add_signal(&f, 10, SIGTERM, 99, "bash", 9.9);
