@@ -258,7 +258,7 @@ void run_recording_unwatch(struct run_recording *r)
 
 /* ---- its end --------------------------------------------------------------------------------- */
 
-/* Readers look for proctor.db in a state directory, unless the configuration names another file. */
+/* Readers expect proctor.db in a state directory, unless the configuration names another file. */
 static void point_to_side_store(struct run_recording *r, struct run_record *record)
 {
 	struct err ignored;
@@ -319,7 +319,7 @@ static bool shows_end(const struct run_recording *r)
 }
 
 /* Why it failed, by all that was recorded, and what to request next time. Nothing if that cannot be read: its own end
- * says enough then. */
+ * explains enough then. */
 static void explain(const struct run_recording *r, const struct job *job,
                     const struct run_record *record, struct buf *to, struct next_request *ret_next)
 {
@@ -330,7 +330,7 @@ static void explain(const struct run_recording *r, const struct job *job,
 	struct err ignored;
 
 	if (!record->is_stored || record->side_path ||
-	    (!is_failed && !job_shows_next_request(job)) ||
+	    (!is_failed && !job_view_shows_next_request(job)) ||
 	    history_open(r->db_path, &reader, &ignored) < 0)
 		return;
 	if ((is_failed ? report_gather(&report, reader, &ignored)

@@ -80,7 +80,7 @@ static int print(const struct cli *cli, const struct backtest *b,
 	if (cli->json) {
 		json_begin_object(&page.json);
 		json_put_u64(&page.json, "schema", 1);
-		backtest_json(b, &page.json);
+		backtest_view_json(b, &page.json);
 		run_file_rejected_json(counts, &page.json);
 		json_end_object(&page.json);
 	} else {

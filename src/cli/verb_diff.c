@@ -165,7 +165,7 @@ static int print(const struct cli *cli, const struct diff_input *in)
 
 	cli_page_begin(&page, cli);
 	if (cli->json)
-		diff_json(in, &page.json);
+		diff_view_json(in, &page.json);
 	else
 		diff_view(in, &page.canvas);
 	status = cli_page_end(&page);

@@ -291,7 +291,7 @@ static int show(const struct cli *cli, const struct doctor *d)
 
 	cli_page_begin(&page, cli);
 	if (cli->json)
-		doctor_json_put(d, &page.json);
+		doctor_view_json_put(d, &page.json);
 	else
 		doctor_view_put(d, &page.canvas);
 	return cli_page_end(&page);

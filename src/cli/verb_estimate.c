@@ -37,7 +37,7 @@ static int check_cause(const struct cli *cli, const char *cause)
 	                 cause);
 }
 
-/* Who knows why the last attempt failed asks for the second one. */
+/* --last-exit without --attempt means attempt 2. */
 static int check(const struct cli *cli, struct request *rq)
 {
 	size_t syntaxes = 0;
@@ -83,7 +83,7 @@ static int print(const struct cli *cli, const struct request *rq, const struct r
 			return cli_page_end(&page);
 		}
 	if (cli->json)
-		estimate_json(&rq->query, e, &page.json);
+		estimate_view_json(&rq->query, e, &page.json);
 	else
 		estimate_view(&rq->query, e, &page.canvas);
 	return cli_page_end(&page);

@@ -29,7 +29,7 @@ static void put_line(struct stream *s, const struct event_record *e, const char 
 	struct json json = { .out = &s->out };
 
 	if (s->cli->json) {
-		events_json_put(&s->view, e, name, &json);
+		events_view_json_put(&s->view, e, name, &json);
 		buf_putc(&s->out, '\n');
 	} else {
 		if (!s->shown)

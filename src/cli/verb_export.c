@@ -33,7 +33,7 @@ struct export
 	struct buf out;
 	struct row_writer rows;
 	struct csv csv;
-	struct trace trace;
+	struct trace_view trace;
 };
 
 struct format {
@@ -198,61 +198,61 @@ static void begin_trace(struct export *x, const struct format *f)
 	vec_each(&x->jobs, job)
 		if (job->started_ns < first->started_ns)
 			first = job;
-	trace_begin(&x->trace, &x->out, first);
+	trace_view_begin(&x->trace, &x->out, first);
 }
 
 static void begin_job_trace(struct export *x)
 {
-	trace_begin_job(&x->trace, x->job, clock_wall_ns());
+	trace_view_begin_job(&x->trace, x->job, clock_wall_ns());
 }
 
 static int put_sheet(void *self, const struct sheet_record *s)
 {
-	trace_sheet(&((struct export *)self)->trace, s);
+	trace_view_sheet(&((struct export *)self)->trace, s);
 	return 0;
 }
 
 static int put_process(void *self, const struct process_record *p)
 {
-	trace_process(&((struct export *)self)->trace, p);
+	trace_view_process(&((struct export *)self)->trace, p);
 	return 0;
 }
 
 static int put_event(void *self, const struct event_record *e)
 {
-	trace_event(&((struct export *)self)->trace, e);
+	trace_view_event(&((struct export *)self)->trace, e);
 	return 0;
 }
 
 static int put_sample(void *self, const struct job_sum_record *s)
 {
-	trace_sum(&((struct export *)self)->trace, s);
+	trace_view_sum(&((struct export *)self)->trace, s);
 	return 0;
 }
 
 static void put_process_sample(struct export *x, const struct process_sample_record *s)
 {
-	trace_process_sample(&x->trace, s);
+	trace_view_process_sample(&x->trace, s);
 }
 
 static void put_gpu_sample(struct export *x, const struct gpu_sample_record *s)
 {
-	trace_gpu_sample(&x->trace, s);
+	trace_view_gpu_sample(&x->trace, s);
 }
 
 static void end_tick(struct export *x, uint64_t wall_ns)
 {
-	trace_end_tick(&x->trace, wall_ns);
+	trace_view_end_tick(&x->trace, wall_ns);
 }
 
 static void end_job_trace(struct export *x)
 {
-	trace_end_job(&x->trace);
+	trace_view_end_job(&x->trace);
 }
 
 static void end_trace(struct export *x)
 {
-	trace_end(&x->trace);
+	trace_view_end(&x->trace);
 }
 
 /* ---- all formats ----------------------------------------------------------------------------- */

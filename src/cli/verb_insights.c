@@ -87,7 +87,7 @@ static int show(const struct cli *cli, uint64_t since_ns, uint64_t now_ns)
 		return status;
 	cli_page_begin(&page, cli);
 	if (cli->json)
-		insights_json(&found, &page.json);
+		insights_view_json(&found, &page.json);
 	else
 		insights_view(&found, now_ns, &page.canvas);
 	return cli_page_end(&page);

@@ -231,7 +231,7 @@ static int print_stats(struct list *list, struct job_selection *recorded,
 
 	add_daemons(list, recorded);
 	if (list->cli->json)
-		stats_json(&list->stats, &list->page.json);
+		stats_view_json(&list->stats, &list->page.json);
 	else if (list->stats.types.len)
 		stats_view(&list->stats, &list->page.canvas);
 	return found;

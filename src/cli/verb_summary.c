@@ -14,7 +14,7 @@
 #include "rpc/rpc_answer.h"
 #include "rpc/rpc_message.h"
 #include "runfolder/runfolder_read.h"
-#include "view/facts.h"
+#include "view/label_lines.h"
 #include "view/format.h"
 #include "view/run_view.h"
 #include "view/table.h"
@@ -41,14 +41,14 @@ static json_t *read_summary(const char *dir)
 
 static void put_command(const struct job *job, struct canvas *to)
 {
-	struct facts f = { .label_columns = 9 };
+	struct label_lines f = { .label_columns = 9 };
 
 	if (!*job->command)
 		return;
-	facts_begin(&f, "command", "");
-	facts_part(&f, "%s", job->command);
-	facts_print(&f, to);
-	facts_done(&f);
+	label_lines_begin(&f, "command", "");
+	label_lines_part(&f, "%s", job->command);
+	label_lines_print(&f, to);
+	label_lines_done(&f);
 }
 
 static void put_job(const json_t *summary, struct canvas *to)

@@ -24,7 +24,7 @@ static int show(const struct cli *cli, const char *name)
 		verdict_judge(&report.job, &report.facts, &verdict);
 	cli_page_begin(&page, cli);
 	if (cli->json)
-		verdict_json(&shown, &page.json);
+		verdict_view_json(&shown, &page.json);
 	else
 		verdict_view(&shown, &page.canvas);
 	return cli_page_end(&page);

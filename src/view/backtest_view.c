@@ -132,7 +132,7 @@ static void baselines_json(const struct backtest_sums *s, struct json *j)
 	json_end_object(j);
 }
 
-void backtest_json(const struct backtest *b, struct json *j)
+void backtest_view_json(const struct backtest *b, struct json *j)
 {
 	json_put_str(j, "policy",
 	             b->experience.policy == PEAK_LOW_WASTE ? "low-waste" : "low-failure");

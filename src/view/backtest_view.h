@@ -8,4 +8,4 @@
 
 void backtest_view(const struct backtest *b, struct canvas *to);
 /* The members into an open object. */
-void backtest_json(const struct backtest *b, struct json *j);
+void backtest_view_json(const struct backtest *b, struct json *j);

@@ -5,64 +5,65 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "view/facts.h"
+#include "view/label_lines.h"
 #include "view/format.h"
 
 #define SHOWN 8
 #define LABEL_COLUMNS 24
 
-static void put_peer(struct facts *f, const struct blocked_call *b, const char *before)
+static void put_peer(struct label_lines *f, const struct blocked_call *b, const char *before)
 {
 	if (b->peer)
-		facts_join(f, FACT_WORD, "%s %s %d", before, b->peer_name, b->peer);
+		label_lines_join(f, LABEL_WORD, "%s %s %d", before, b->peer_name, b->peer);
 }
 
-static void put_lock(struct facts *f, const struct blocked_call *b)
+static void put_lock(struct label_lines *f, const struct blocked_call *b)
 {
 	if (b->owner && b->peer == b->id.pid)
-		facts_join(f, FACT_WORD, "held by its thread %d", b->owner);
+		label_lines_join(f, LABEL_WORD, "held by its thread %d", b->owner);
 	else if (b->owner)
 		put_peer(f, b, "held by");
 	else if (b->sharers > 1)
-		facts_join(f, FACT_WORD, "shared with %u processes", b->sharers);
+		label_lines_join(f, LABEL_WORD, "shared with %u processes", b->sharers);
 	else
 		put_peer(f, b, "shared with");
 }
 
-static void put_thing(struct facts *f, const struct blocked_call *b)
+static void put_thing(struct label_lines *f, const struct blocked_call *b)
 {
 	switch (b->thing) {
 	case BLOCKED_ON_FILE:
-		facts_join(f, FACT_WORD, "on");
-		facts_join(f, FACT_WORD, "%s", *b->text ? b->text : "an open file");
+		label_lines_join(f, LABEL_WORD, "on");
+		label_lines_join(f, LABEL_WORD, "%s", *b->text ? b->text : "an open file");
 		break;
 	case BLOCKED_ON_PIPE:
-		facts_join(f, FACT_WORD, "on a pipe");
+		label_lines_join(f, LABEL_WORD, "on a pipe");
 		put_peer(f, b, b->writes ? "to" : "from");
 		break;
 	case BLOCKED_ON_SOCKET:
-		facts_join(f, FACT_WORD, "on a socket");
+		label_lines_join(f, LABEL_WORD, "on a socket");
 		if (*b->text)
-			facts_join(f, FACT_WORD, "%s %s", blocked_call_socket_word(b), b->text);
+			label_lines_join(f, LABEL_WORD, "%s %s", blocked_call_socket_word(b),
+			                 b->text);
 		put_peer(f, b, "of");
 		break;
 	case BLOCKED_ON_CHILD:
-		facts_join(f, FACT_WORD, b->peer ? "for" : "for its children");
+		label_lines_join(f, LABEL_WORD, b->peer ? "for" : "for its children");
 		if (b->peer)
-			facts_join(f, FACT_WORD, "%s %d", b->peer_name, b->peer);
+			label_lines_join(f, LABEL_WORD, "%s %d", b->peer_name, b->peer);
 		break;
 	case BLOCKED_ON_LOCK:
-		facts_join(f, FACT_WORD, "on a lock");
-		facts_join(f, FACT_WORD, "(%s)", b->text);
+		label_lines_join(f, LABEL_WORD, "on a lock");
+		label_lines_join(f, LABEL_WORD, "(%s)", b->text);
 		put_lock(f, b);
 		break;
 	case BLOCKED_ON_FILES:
 		if (!b->files) {
-			facts_join(f, FACT_WORD, "on several files");
+			label_lines_join(f, LABEL_WORD, "on several files");
 			break;
 		}
-		facts_join(f, FACT_WORD, "on %u files", b->files);
-		facts_join(f, FACT_WORD, "(%s%s)", b->text, b->files > 3 ? ", …" : "");
+		label_lines_join(f, LABEL_WORD, "on %u files", b->files);
+		label_lines_join(f, LABEL_WORD, "(%s%s)", b->text, b->files > 3 ? ", …" : "");
 		break;
 	case BLOCKED_ON_TIMER:
 	case BLOCKED_ON_UNKNOWN:
@@ -71,27 +72,28 @@ static void put_thing(struct facts *f, const struct blocked_call *b)
 	}
 }
 
-static void put_call(struct facts *f, const struct blocked_call *b)
+static void put_call(struct label_lines *f, const struct blocked_call *b)
 {
 	char label[COMM_LEN + 16];
 
 	snprintf(label, sizeof label, "%s %d", b->name, b->id.pid);
-	facts_begin(f, label, "");
+	label_lines_begin(f, label, "");
 	if (b->state == 'T' || b->state == 't') {
-		facts_part(f, b->state == 'T' ? "stopped by a signal" : "stopped by a debugger");
+		label_lines_part(f,
+		                 b->state == 'T' ? "stopped by a signal" : "stopped by a debugger");
 		return;
 	}
 	if (*b->call)
-		facts_part(f, "%s", b->call);
+		label_lines_part(f, "%s", b->call);
 	else
-		facts_part(f, "sleeps%s%s", *b->wchan ? " in " : "", b->wchan);
+		label_lines_part(f, "sleeps%s%s", *b->wchan ? " in " : "", b->wchan);
 	put_thing(f, b);
 	if (b->threads > 1)
-		facts_comma(f, "%u threads", b->threads);
+		label_lines_comma(f, "%u threads", b->threads);
 	if (b->since_ns)
-		facts_comma(f, "for %s", format_duration(b->since_ns).at);
+		label_lines_comma(f, "for %s", format_duration(b->since_ns).at);
 	if (b->state == 'D')
-		facts_comma(f, "cannot be interrupted");
+		label_lines_comma(f, "cannot be interrupted");
 }
 
 /* The most informative comes first. */
@@ -112,7 +114,7 @@ static int by_weight(const void *a, const void *b)
 
 void blocked_view(const struct blocked_call *calls, size_t n, struct canvas *to)
 {
-	struct facts f = { .indent = 2, .label_columns = LABEL_COLUMNS };
+	struct label_lines f = { .indent = 2, .label_columns = LABEL_COLUMNS };
 	cleanup(freep) const struct blocked_call **order = xcalloc(n, sizeof *order);
 
 	if (!n)
@@ -124,9 +126,9 @@ void blocked_view(const struct blocked_call *calls, size_t n, struct canvas *to)
 	for (size_t i = 0; i < MIN(n, (size_t)SHOWN); i++)
 		put_call(&f, order[i]);
 	if (n > SHOWN) {
-		facts_begin(&f, "", "");
-		facts_part(&f, "and %zu more", n - SHOWN);
+		label_lines_begin(&f, "", "");
+		label_lines_part(&f, "and %zu more", n - SHOWN);
 	}
-	facts_print(&f, to);
-	facts_done(&f);
+	label_lines_print(&f, to);
+	label_lines_done(&f);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* canvas.h - what renderers draw on: runs of text, each in an ink, and the end of each line. An ink is a
- * meaning; the back end decides what it looks like. Renderers know the width and whether blocks can be
+ * meaning; the back end decides on the form. Renderers know the width and whether blocks can be
  * shown, and nothing else of where their output goes.
  *
  *	report_view(&report, CANVAS(&style, &out));

@@ -133,7 +133,7 @@ static void set_memory(struct sentence *v, const struct job *a, const struct job
 void diff_verdict(const struct report *a, const struct report *b, const struct diff *d,
                   bool unicode, struct buf *to)
 {
-	struct words was = job_result(&a->job), is = job_result(&b->job);
+	struct words was = job_view_result(&a->job), is = job_view_result(&b->job);
 	struct sentence v = { .d = d,
 		             .unicode = unicode,
 		             .is_work_done = a->job.status == JOB_COMPLETED &&
@@ -174,7 +174,7 @@ void diff_condition_words(const struct diff_condition *c, const struct report *a
 		buf_printf(to, " is not known of %s", unknown->job.id);
 		return;
 	}
-	buf_printf(to, " %s", figure_words(pair.b, unit, unicode).at);
+	buf_printf(to, " %s", job_view_figure(pair.b, unit, unicode).at);
 	if (c->factor > 0 && pair.a.value && pair.b.value)
 		buf_printf(
 			to, ", %s of",
@@ -183,7 +183,7 @@ void diff_condition_words(const struct diff_condition *c, const struct report *a
 	else if (c->factor > 0)
 		buf_puts(to, ", was");
 	if (c->factor > 0)
-		buf_printf(to, " %s", figure_words(pair.a, unit, unicode).at);
+		buf_printf(to, " %s", job_view_figure(pair.a, unit, unicode).at);
 	if (diff_condition_check(c, pair) == DIFF_UNDECIDED)
 		buf_puts(to, ": not decided by bounds");
 }

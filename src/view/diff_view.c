@@ -61,8 +61,8 @@ static void add_ratio(struct table *t, const struct canvas *to, struct diff_pair
 static void add_figures(struct table *t, const struct canvas *to, struct diff_pair pair,
                         enum metric_unit unit)
 {
-	job_add_figure(t, pair.a, unit, to->unicode);
-	job_add_figure(t, pair.b, unit, to->unicode);
+	job_view_add_figure(t, pair.a, unit, to->unicode);
+	job_view_add_figure(t, pair.b, unit, to->unicode);
 	add_ratio(t, to, pair, unit);
 }
 
@@ -128,7 +128,7 @@ static void put_figures(const struct diff_input *in, struct canvas *to)
 		{ "ratio", TABLE_RIGHT },
 	};
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns) };
-	struct words result_a = job_result(&a->job), result_b = job_result(&b->job);
+	struct words result_a = job_view_result(&a->job), result_b = job_view_result(&b->job);
 
 	if (strcmp(a->job.type, b->job.type) != 0)
 		add_words(&t, "type", a->job.type, b->job.type, "");
@@ -150,8 +150,8 @@ static void put_figures(const struct diff_input *in, struct canvas *to)
 
 static void add_result(struct table *t, const struct sheet_record *s)
 {
-	table_add(t, s->s.num ? sheet_result(&s->s).at : "-",
-	          s->s.num ? job_ink(s->s.status) : INK_QUIET);
+	table_add(t, s->s.num ? job_view_sheet_result(&s->s).at : "-",
+	          s->s.num ? job_view_ink(s->s.status) : INK_QUIET);
 }
 
 static struct diff_pair sheet_cpu(const struct diff_sheet *s)
@@ -311,7 +311,7 @@ static void job_json(struct json *j, const char *key, const struct job *job, boo
 	json_put_str(j, "job_id", is_median ? NULL : job->id);
 	json_put_str(j, "job_type", job->type);
 	json_put_str(j, "outcome", job_outcome(job));
-	json_put_str(j, "result", job_result(job).at);
+	json_put_str(j, "result", job_view_result(job).at);
 	json_key(j, "started_at");
 	figure_json(
 		j, UNIT_NS,
@@ -385,7 +385,7 @@ static void head_json(struct json *j, const struct diff_input *in, const struct 
 	job_json(j, "b", &in->b->job, false);
 }
 
-void diff_json(const struct diff_input *in, struct json *j)
+void diff_view_json(const struct diff_input *in, struct json *j)
 {
 	const struct report *a = in->a, *b = in->b;
 	cleanup(diff_done) struct diff d = { 0 };

@@ -16,4 +16,4 @@ struct diff_input {
 };
 
 void diff_view(const struct diff_input *in, struct canvas *to);
-void diff_json(const struct diff_input *in, struct json *j);
+void diff_view_json(const struct diff_input *in, struct json *j);

@@ -104,7 +104,7 @@ static void add_size(const struct doctor *d, struct buf *to)
 	bool works = d->store_state == DOCTOR_WORKS;
 
 	if (d->store_state == DOCTOR_ABSENT) {
-		buf_puts(to, "nothing is recorded yet (proctor run begins it)");
+		buf_puts(to, "nothing is recorded yet; start with: proctor run -- COMMAND");
 		return;
 	}
 	if (d->storage.store_bytes || works) {
@@ -258,7 +258,7 @@ static void json_files(const struct doctor *d, struct json *j)
 	json_end_array(j);
 }
 
-void doctor_json_put(const struct doctor *d, struct json *j)
+void doctor_view_json_put(const struct doctor *d, struct json *j)
 {
 	json_begin_object(j);
 	json_put_u64(j, "schema", 1);

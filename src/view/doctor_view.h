@@ -56,5 +56,5 @@ struct doctor {
 };
 
 void doctor_view_put(const struct doctor *d, struct canvas *to);
-void doctor_json_put(const struct doctor *d, struct json *j);
+void doctor_view_json_put(const struct doctor *d, struct json *j);
 void doctor_done(struct doctor *d);

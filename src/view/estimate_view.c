@@ -179,7 +179,8 @@ static void quantiles_json(const struct run_estimate *e, struct json *j)
 	json_end_object(j);
 }
 
-void estimate_json(const struct estimate_query *query, const struct run_estimate *e, struct json *j)
+void estimate_view_json(const struct estimate_query *query, const struct run_estimate *e,
+                        struct json *j)
 {
 	static const char *const raised[] = { NULL, "memory", "time" };
 

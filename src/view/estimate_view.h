@@ -9,8 +9,8 @@
 
 void estimate_view(const struct estimate_query *query, const struct run_estimate *e,
                    struct canvas *to);
-void estimate_json(const struct estimate_query *query, const struct run_estimate *e,
-                   struct json *j);
+void estimate_view_json(const struct estimate_query *query, const struct run_estimate *e,
+                        struct json *j);
 
 enum estimate_syntax {
 	ESTIMATE_SLURM,

@@ -82,7 +82,8 @@ static void put_figures(struct buf *to, const struct event_record *e)
 	                                                                 : kinds[e->kind].span;
 
 	if (e->kind == EVENT_EXIT)
-		buf_puts(to, exit_words(e->has_exit_code, e->exit_code, e->signal, false).at);
+		buf_puts(to,
+		         job_view_exit_words(e->has_exit_code, e->exit_code, e->signal, false).at);
 	else if (e->kind == EVENT_SIGNAL || e->kind == EVENT_KILL)
 		buf_puts(to, signal_name(e->signal).at);
 	else if (e->kind == EVENT_LOSS && e->count > 0)
@@ -174,8 +175,8 @@ void events_view_put(const struct events_view *view, const struct event_record *
 	buf_done(&details);
 }
 
-void events_json_put(const struct events_view *view, const struct event_record *e, const char *name,
-                     struct json *j)
+void events_view_json_put(const struct events_view *view, const struct event_record *e,
+                          const char *name, struct json *j)
 {
 	json_begin_object(j);
 	json_put_u64(j, "schema", RECORD_SCHEMA);

@@ -16,8 +16,8 @@ void events_view_head(const struct events_view *view, struct canvas *to);
 void events_view_put(const struct events_view *view, const struct event_record *e, const char *name,
                      struct canvas *to);
 /* The same as an object. */
-void events_json_put(const struct events_view *view, const struct event_record *e, const char *name,
-                     struct json *j);
+void events_view_json_put(const struct events_view *view, const struct event_record *e,
+                          const char *name, struct json *j);
 /* "spawn,exit" → 1 << EVENT_SPAWN | 1 << EVENT_EXIT; false: `ret_bad` (of `cap` bytes) is no
  * kind. */
 bool events_parse_kinds(const char *text, uint64_t *ret, char *ret_bad, size_t cap);

@@ -29,7 +29,7 @@ void export_job_line(struct buf *out, const struct job *job)
 
 	json_put_u64(&j, "schema", RECORD_SCHEMA);
 	fields_json(&j, &job_fields, job);
-	json_put_str(&j, "result", job_result(job).at);
+	json_put_str(&j, "result", job_view_result(job).at);
 	end_line(&j);
 }
 

@@ -31,8 +31,8 @@ static void add_call(struct table *t, const struct report *r, const struct repor
 /* The calls of a process that did not fail were recorded when its job did. */
 static void put_title(const struct last_call_record *end, const char *name, struct canvas *to)
 {
-	struct words how = exit_words(end->has_exit_code, end->exit_code, end->signal,
-	                              end->core_dumped);
+	struct words how = job_view_exit_words(end->has_exit_code, end->exit_code, end->signal,
+	                                       end->core_dumped);
 	bool has_failed = end->signal || end->exit_code;
 	char title[COMM_LEN + 200];
 

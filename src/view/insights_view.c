@@ -220,7 +220,7 @@ static void put_pattern(const struct insight *i, struct json *j)
 	json_end_object(j);
 }
 
-void insights_json(const struct insights *in, struct json *j)
+void insights_view_json(const struct insights *in, struct json *j)
 {
 	json_begin_object(j);
 	json_put_u64(j, "schema", RECORD_SCHEMA);

@@ -31,7 +31,7 @@ static bool has_hit(const struct job *job, enum job_limit limit)
 	return job->limits_hit >> limit & 1;
 }
 
-struct words exit_words(bool has_exit_code, int exit_code, int signal, bool core_dumped)
+struct words job_view_exit_words(bool has_exit_code, int exit_code, int signal, bool core_dumped)
 {
 	if (signal)
 		return words("%s%s", signal_name(signal).at, core_dumped ? ", core dumped" : "");
@@ -40,7 +40,7 @@ struct words exit_words(bool has_exit_code, int exit_code, int signal, bool core
 	return words("%s", "");
 }
 
-struct words job_limit_words(const struct job *job, enum job_limit limit)
+struct words job_view_limit_words(const struct job *job, enum job_limit limit)
 {
 	uint64_t value = job->limit[limit];
 
@@ -66,8 +66,8 @@ struct words job_limit_words(const struct job *job, enum job_limit limit)
 /* Its command never ran: the status is the launcher's word for why. */
 static const char *unstarted_result(const struct job *job)
 {
-	if (!job->has_exit_code || !job_knows(job, JOB_FIGURE_PROCESSES) ||
-	    job_count(job, JOB_FIGURE_PROCESSES))
+	if (!job->has_exit_code || !job_view_knows(job, JOB_FIGURE_PROCESSES) ||
+	    job_view_count(job, JOB_FIGURE_PROCESSES))
 		return NULL;
 	return job->exit_code == 127   ? "command not found"
 	       : job->exit_code == 126 ? "cannot be run"
@@ -98,21 +98,21 @@ static struct words group_words(const char *group)
 static struct words oom_result(const struct job *job)
 {
 	const struct cause *cause = &job->cause;
-	const char *surely = cause->oom == CAUSE_PROOF_LIKELY ? "probably " : "";
+	const char *hedge = cause->oom == CAUSE_PROOF_LIKELY ? "probably " : "";
 
 	if (has_hit(job, JOB_LIMIT_MEM) && job->limit[JOB_LIMIT_MEM])
-		return words("%sout of memory (own limit %s)", surely,
-		             job_limit_words(job, JOB_LIMIT_MEM).at);
+		return words("%sout of memory (own limit %s)", hedge,
+		             job_view_limit_words(job, JOB_LIMIT_MEM).at);
 	if (cause->oom && cause->oom_limit_bytes && *cause->oom_group)
-		return words("%sout of memory (limit %s of %.56s)", surely,
+		return words("%sout of memory (limit %s of %.56s)", hedge,
 		             format_bytes(cause->oom_limit_bytes).at,
 		             group_words(cause->oom_group).at);
 	if (job->parent_limits_hit >> JOB_LIMIT_MEM & 1)
-		return words("%sout of memory (limit of its parent job)", surely);
-	return words("%sout of memory", surely);
+		return words("%sout of memory (limit of its parent job)", hedge);
+	return words("%sout of memory", hedge);
 }
 
-/* " from timeout (pid 16703)", " (Ctrl-C)"; "": the signal says enough, or no more is known. */
+/* " from timeout (pid 16703)", " (Ctrl-C)"; "": the signal explains enough, or no more is known. */
 static struct words sender_words(const struct job *job)
 {
 	const struct cause *cause = &job->cause;
@@ -141,7 +141,7 @@ static struct words sender_words(const struct job *job)
 static struct words end_words(const struct job *job)
 {
 	if (!job->signal)
-		return exit_words(job->has_exit_code, job->exit_code, 0, false);
+		return job_view_exit_words(job->has_exit_code, job->exit_code, 0, false);
 	return words("%s%.50s%s", signal_name(job->signal).at, sender_words(job).at,
 	             job->core_dumped ? ", core dumped" : "");
 }
@@ -154,13 +154,13 @@ static struct words failed_result(const struct job *job)
 	if (unstarted_result(job))
 		return words("%s", unstarted_result(job));
 	if (has_hit(job, JOB_LIMIT_TIME))
-		return words("time limit of %s", job_limit_words(job, JOB_LIMIT_TIME).at);
+		return words("time limit of %s", job_view_limit_words(job, JOB_LIMIT_TIME).at);
 	if (job_is_oom(job))
 		return oom_result(job);
 	for (size_t i = 0; i < ARRAY_LEN(task_limits); i++)
 		if (has_hit(job, task_limits[i]))
 			return words("%.40s%smet its limit of %.50s", how.at, *how.at ? ", " : "",
-			             job_limit_words(job, task_limits[i]).at);
+			             job_view_limit_words(job, task_limits[i]).at);
 	return *how.at ? how : words("failed");
 }
 
@@ -174,7 +174,7 @@ static struct words lost_result(const struct job *job)
 	return words("end not recorded");
 }
 
-struct words job_result(const struct job *job)
+struct words job_view_result(const struct job *job)
 {
 	if (job->status == JOB_LOST)
 		return lost_result(job);
@@ -183,17 +183,17 @@ struct words job_result(const struct job *job)
 	return words(job->status == JOB_RUNNING ? "running" : "ok");
 }
 
-struct words sheet_result(const struct sheet *sheet)
+struct words job_view_sheet_result(const struct sheet *sheet)
 {
 	const struct job like = { .status = sheet->status,
 		                  .has_exit_code = sheet->has_exit_code,
 		                  .exit_code = sheet->exit_code,
 		                  .signal = sheet->signal };
 
-	return sheet->status == JOB_LOST ? words("not closed") : job_result(&like);
+	return sheet->status == JOB_LOST ? words("not closed") : job_view_result(&like);
 }
 
-enum ink job_ink(enum job_status status)
+enum ink job_view_ink(enum job_status status)
 {
 	static const enum ink inks[JOB_STATUS_COUNT] = {
 		[JOB_COMPLETED] = INK_GOOD, [JOB_FAILED] = INK_BAD, [JOB_LOST] = INK_WARN
@@ -202,7 +202,7 @@ enum ink job_ink(enum job_status status)
 	return inks[status];
 }
 
-struct words job_quality(const struct job *job, enum quality quality)
+struct words job_view_quality(const struct job *job, enum quality quality)
 {
 	if (quality == QUALITY_SAMPLED && job->interval_ns)
 		return words(job->interval_ns < NS_PER_S ? "sampled %.2g s" : "sampled %.0f s",
@@ -230,14 +230,14 @@ static struct words value_words(enum metric_unit unit, uint64_t value)
 	return words("%s", format_count(value).at);
 }
 
-struct words job_figure_words(const struct job *job, enum job_figure id)
+struct words job_view_figure_words(const struct job *job, enum job_figure id)
 {
-	if (!job_knows(job, id))
+	if (!job_view_knows(job, id))
 		return words("not known");
 	return value_words(job_figures[id].unit, job->figures[id].value);
 }
 
-struct words figure_words(struct figure figure, enum metric_unit unit, bool unicode)
+struct words job_view_figure(struct figure figure, enum metric_unit unit, bool unicode)
 {
 	static const char *const signs[][2] = { [QUALITY_SAMPLED] = { "~", "~" },
 		                                [QUALITY_AT_LEAST] = { ">=", "≥" },
@@ -249,9 +249,9 @@ struct words figure_words(struct figure figure, enum metric_unit unit, bool unic
 	return words("%s%.40s", signs[figure.quality][unicode], value_words(unit, figure.value).at);
 }
 
-void job_add_figure(struct table *t, struct figure figure, enum metric_unit unit, bool unicode)
+void job_view_add_figure(struct table *t, struct figure figure, enum metric_unit unit, bool unicode)
 {
-	table_add_figure(t, figure_words(figure, unit, unicode).at, INK_PLAIN);
+	table_add_figure(t, job_view_figure(figure, unit, unicode).at, INK_PLAIN);
 }
 
 /* "1.5", "8" */
@@ -269,17 +269,18 @@ static double possible_cores(const struct job *job, double cores, double most)
 	return job->took_ns < NS_PER_S || cores < 1.1 * most ? fmin(cores, most) : cores;
 }
 
-struct words job_cores_words(const struct job *job, unsigned cpus)
+struct words job_view_cores_words(const struct job *job, unsigned cpus)
 {
 	uint64_t most = job->allowed.milli_cores ? job->allowed.milli_cores : cpus * UINT64_C(1000);
-	double cores = job->took_ns ? (double)job_count(job, JOB_FIGURE_CPU) / (double)job->took_ns
-	                            : NAN;
-	/* What was left behind goes on for some 50 ms while the figures are drawn up: much, for a
-	 * short job. */
-	bool is_blurred = job_count(job, JOB_FIGURE_LEAKED) && job->took_ns < NS_PER_S;
+	double cores = job->took_ns
+	                       ? (double)job_view_count(job, JOB_FIGURE_CPU) / (double)job->took_ns
+	                       : NAN;
+	/* Leftover processes run on for about 50 ms while figures are computed, which matters for
+	 * a short job. */
+	bool is_blurred = job_view_count(job, JOB_FIGURE_LEAKED) && job->took_ns < NS_PER_S;
 	struct words busy;
 
-	if (!job_knows(job, JOB_FIGURE_CPU) || !isfinite(cores) || is_blurred)
+	if (!job_view_knows(job, JOB_FIGURE_CPU) || !isfinite(cores) || is_blurred)
 		return words("%s", "");
 	if (job->allowed.cpus || cpus)
 		cores = possible_cores(job, cores,
@@ -303,7 +304,7 @@ static bool is_limited(const struct allowance *a)
 	return a->memory_bytes && strcmp(a->memory_source, ALLOWANCE_MACHINE) != 0;
 }
 
-struct figure job_share_of_limit(const struct job *job)
+struct figure job_view_share_of_limit(const struct job *job)
 {
 	struct figure used = job->figures[JOB_FIGURE_PEAK_USED];
 	double share = (double)used.value * 1000 / (double)job->allowed.memory_bytes;
@@ -322,19 +323,20 @@ static struct words limit_source(const struct allowance *a)
 	return words("limit of %.60s", group_words(a->memory_source).at);
 }
 
-void job_put_allowed_memory(struct facts *f, const struct job *job)
+void job_view_put_allowed_memory(struct label_lines *f, const struct job *job)
 {
 	struct fmt most = format_bytes(job->allowed.memory_bytes);
-	struct figure share = job_share_of_limit(job);
+	struct figure share = job_view_share_of_limit(job);
 
 	if (!is_limited(&job->allowed))
 		return;
 	if (figure_is_known(share))
-		facts_comma(f, "%s of %s allowed", value_words(UNIT_PCT, share.value).at, most.at);
+		label_lines_comma(f, "%s of %s allowed", value_words(UNIT_PCT, share.value).at,
+		                  most.at);
 	else
-		facts_comma(f, "%s allowed%s", most.at,
-		            is_each_process(&job->allowed) ? " to each process" : "");
-	facts_join(f, FACT_WORD, "(%s)", limit_source(&job->allowed).at);
+		label_lines_comma(f, "%s allowed%s", most.at,
+		                  is_each_process(&job->allowed) ? " to each process" : "");
+	label_lines_join(f, LABEL_WORD, "(%s)", limit_source(&job->allowed).at);
 }
 
 #define NEXT_LEAST_SAVED (UINT64_C(256) << 20)
@@ -361,36 +363,37 @@ static bool is_worth_saying(const struct job *job, uint64_t next)
 	return next <= most / 2 && most - next >= NEXT_LEAST_SAVED;
 }
 
-bool job_shows_next_request(const struct job *job)
+bool job_view_shows_next_request(const struct job *job)
 {
 	return next_request_is_of(job) && (job_is_oom(job) || is_worth_saying(job, 0));
 }
 
-void job_put_next_request(struct facts *f, const struct job *job, const struct next_request *next,
-                          const char *label)
+void job_view_put_next_request(struct label_lines *f, const struct job *job,
+                               const struct next_request *next, const char *label)
 {
 	struct figure used = job->figures[JOB_FIGURE_PEAK_USED];
 
 	if (!next->memory_bytes || !next_request_is_of(job) ||
 	    !(job_is_oom(job) || is_worth_saying(job, next->memory_bytes)))
 		return;
-	facts_begin(f, label, "");
-	facts_part(f, "--mem %s", format_memory_option(next->memory_bytes).at);
+	label_lines_begin(f, label, "");
+	label_lines_part(f, "--mem %s", format_memory_option(next->memory_bytes).at);
 	if (!job_is_oom(job) && job->allowed.memory_bytes)
-		facts_comma(f, "used %s", format_bytes_of(used.value, job->allowed.memory_bytes).at);
+		label_lines_comma(f, "used %s",
+		                  format_bytes_of(used.value, job->allowed.memory_bytes).at);
 	if (next->runs > 1)
-		facts_comma(f, "largest of %s runs %s", format_count(next->runs).at,
-		            format_bytes(next->largest_bytes).at);
+		label_lines_comma(f, "largest of %s runs %s", format_count(next->runs).at,
+		                  format_bytes(next->largest_bytes).at);
 }
 
-struct words job_allowed_time_words(const struct job *job)
+struct words job_view_allowed_time_words(const struct job *job)
 {
 	if (!job->allowed.time_ns || has_hit(job, JOB_LIMIT_TIME))
 		return words("%s", "");
 	return words(" of %s allowed", format_duration(job->allowed.time_ns).at);
 }
 
-uint64_t job_took_ns(const struct job *job, uint64_t now_ns)
+uint64_t job_view_took_ns(const struct job *job, uint64_t now_ns)
 {
 	uint64_t end = job->status == JOB_RUNNING ? now_ns : job->ended_ns;
 
@@ -399,28 +402,28 @@ uint64_t job_took_ns(const struct job *job, uint64_t now_ns)
 	return end > job->started_ns ? end - job->started_ns : 0;
 }
 
-uint64_t job_command_ns(const struct job *job)
+uint64_t job_view_command_ns(const struct job *job)
 {
-	uint64_t command = job_count(job, JOB_FIGURE_COMMAND_TOOK);
+	uint64_t command = job_view_count(job, JOB_FIGURE_COMMAND_TOOK);
 
 	return command < job->took_ns ? command : 0;
 }
 
-const char *job_processes_verb(const struct job *job)
+const char *job_view_processes_verb(const struct job *job)
 {
 	return job->root.pid ? "watched" : "started";
 }
 
-uint64_t job_late(const struct job *job)
+uint64_t job_view_late(const struct job *job)
 {
-	uint64_t outlived = job_count(job, JOB_FIGURE_OUTLIVED);
+	uint64_t outlived = job_view_count(job, JOB_FIGURE_OUTLIVED);
 
-	if (!job_knows(job, JOB_FIGURE_LEAKED))
+	if (!job_view_knows(job, JOB_FIGURE_LEAKED))
 		return 0;
-	return outlived - MIN(outlived, job_count(job, JOB_FIGURE_LEAKED));
+	return outlived - MIN(outlived, job_view_count(job, JOB_FIGURE_LEAKED));
 }
 
-enum quality job_gpu_quality(const struct job *job)
+enum quality job_view_gpu_quality(const struct job *job)
 {
 	static const enum job_figure shown[] = { JOB_FIGURE_GPU_UTIL, JOB_FIGURE_PEAK_GPU_DEVICE,
 		                                 JOB_FIGURE_PEAK_GPU_MEMORY };
@@ -437,30 +440,32 @@ enum quality job_gpu_quality(const struct job *job)
 
 #define IDLE_SHOWN_PART 20
 
-static void put_gpu_idle(struct facts *f, const struct job *job)
+static void put_gpu_idle(struct label_lines *f, const struct job *job)
 {
-	facts_part(f, "idle %s", job_figure_words(job, JOB_FIGURE_GPU_IDLE_HELD).at);
-	facts_join(f, FACT_WORD, "of %s held", job_figure_words(job, JOB_FIGURE_GPU_HELD).at);
+	label_lines_part(f, "idle %s", job_view_figure_words(job, JOB_FIGURE_GPU_IDLE_HELD).at);
+	label_lines_join(f, LABEL_WORD, "of %s held",
+	                 job_view_figure_words(job, JOB_FIGURE_GPU_HELD).at);
 }
 
-void job_put_gpu_cost(struct facts *f, const struct job *job, const char *whose)
+void job_view_put_gpu_cost(struct label_lines *f, const struct job *job, const char *whose)
 {
 	struct figure energy = job->figures[JOB_FIGURE_GPU_ENERGY],
 		      idle = job->figures[JOB_FIGURE_GPU_IDLE_HELD];
 	bool was_idle = figure_is_known(idle) && idle.value &&
-	                idle.value >= job_count(job, JOB_FIGURE_GPU_HELD) / IDLE_SHOWN_PART;
+	                idle.value >= job_view_count(job, JOB_FIGURE_GPU_HELD) / IDLE_SHOWN_PART;
 
 	if (figure_is_known(energy)) {
-		facts_begin(f, "", job_quality(job, energy.quality).at);
-		facts_part(f, "%s%s", job_figure_words(job, JOB_FIGURE_GPU_ENERGY).at, whose);
+		label_lines_begin(f, "", job_view_quality(job, energy.quality).at);
+		label_lines_part(f, "%s%s", job_view_figure_words(job, JOB_FIGURE_GPU_ENERGY).at,
+		                 whose);
 	}
 	if (was_idle && energy.quality != idle.quality)
-		facts_begin(f, "", job_quality(job, idle.quality).at);
+		label_lines_begin(f, "", job_view_quality(job, idle.quality).at);
 	if (was_idle)
 		put_gpu_idle(f, job);
 }
 
-enum quality job_cpu_parts(const struct job *job)
+enum quality job_view_cpu_parts(const struct job *job)
 {
 	struct figure user = job->figures[JOB_FIGURE_CPU_USER],
 		      kernel = job->figures[JOB_FIGURE_CPU_SYSTEM];

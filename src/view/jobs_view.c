@@ -33,17 +33,17 @@ static const struct table_column brief_columns[] = {
 
 static void add_figure(struct jobs_view *view, const struct job *job, enum job_figure id)
 {
-	job_add_figure(&view->table, job->figures[id], job_figures[id].unit, view->unicode);
+	job_view_add_figure(&view->table, job->figures[id], job_figures[id].unit, view->unicode);
 }
 
 /* Of a lost job only the last sign of life is known. */
 static void add_took(struct jobs_view *view, const struct job *job)
 {
-	uint64_t took = job_took_ns(job, view->now_ns);
+	uint64_t took = job_view_took_ns(job, view->now_ns);
 	enum quality quality = job->status == JOB_LOST ? QUALITY_AT_LEAST : QUALITY_EXACT;
 
-	job_add_figure(&view->table, (struct figure){ took, took ? quality : QUALITY_MISSING },
-	               UNIT_NS, view->unicode);
+	job_view_add_figure(&view->table, (struct figure){ took, took ? quality : QUALITY_MISSING },
+	                    UNIT_NS, view->unicode);
 }
 
 /* As it is written on the command line. */
@@ -91,7 +91,7 @@ void jobs_view_add_brief(struct jobs_view *view, const struct job *job)
 	t->indent = 2;
 	add_id(view, job);
 	table_add(t, format_when(job->started_ns, view->now_ns).at, INK_PLAIN);
-	table_add(t, job_result(job).at, job_ink(job->status));
+	table_add(t, job_view_result(job).at, job_view_ink(job->status));
 }
 
 void jobs_view_add(struct jobs_view *view, const struct job *job)
@@ -104,10 +104,10 @@ void jobs_view_add(struct jobs_view *view, const struct job *job)
 	table_add(t, job->type, INK_PLAIN);
 	table_add(t, format_when(job->started_ns, view->now_ns).at, INK_PLAIN);
 	add_took(view, job);
-	table_add(t, job_result(job).at, job_ink(job->status));
+	table_add(t, job_view_result(job).at, job_view_ink(job->status));
 	add_figure(view, job, JOB_FIGURE_CPU);
 	add_figure(view, job, JOB_FIGURE_PEAK_USED);
-	job_add_figure(t, job_share_of_limit(job), UNIT_PCT, view->unicode);
+	job_view_add_figure(t, job_view_share_of_limit(job), UNIT_PCT, view->unicode);
 	add_figure(view, job, JOB_FIGURE_PROCESSES);
 	add_figure(view, job, JOB_FIGURE_PEAK_GPU_MEMORY);
 	add_tags(view, job);
@@ -118,6 +118,6 @@ void jobs_json_add(struct json *j, const struct job *job)
 {
 	json_begin_object(j);
 	fields_json(j, &job_fields, job);
-	json_put_str(j, "result", job_result(job).at);
+	json_put_str(j, "result", job_view_result(job).at);
 	json_end_object(j);
 }

@@ -94,7 +94,7 @@ struct note_words note_view(const struct report *r, const struct report_note *n)
 	bool is_critical = n->kind == NOTE_ANOMALY && n->severity == SEVERITY_CRITICAL;
 	bool is_sent = n->kind == NOTE_KILL || n->kind == NOTE_SIGNAL;
 	struct note_words w = { .ink = is_critical ? INK_BAD : kinds[n->kind].ink };
-	struct words how = exit_words(!n->signal, n->exit_code, n->signal, n->core_dumped);
+	struct words how = job_view_exit_words(!n->signal, n->exit_code, n->signal, n->core_dumped);
 	cleanup(buf_done) struct buf text = { 0 };
 
 	put_text(&text, r, n);

@@ -83,7 +83,7 @@ static double memory_of(const struct job_sum_record *s)
 
 void report_curves(const struct report *r, struct canvas *to)
 {
-	uint64_t took = job_took_ns(&r->job, r->now_ns);
+	uint64_t took = job_view_took_ns(&r->job, r->now_ns);
 	size_t columns = curve_columns(r, to, took);
 	struct curve memory, cpu;
 
@@ -103,7 +103,7 @@ void report_curves(const struct report *r, struct canvas *to)
 		put_curve(to, "Memory", &memory, took, format_bytes((uint64_t)memory.max).at, "");
 	if (isfinite(cpu.max))
 		put_curve(to, "CPU", &cpu, took,
-		          cpu.max < 0.05 && job_count(&r->job, JOB_FIGURE_CPU)
+		          cpu.max < 0.05 && job_view_count(&r->job, JOB_FIGURE_CPU)
 		                  ? "<0.1"
 		                  : format_milli((uint64_t)(cpu.max * 1000), 1).at,
 		          " cores");

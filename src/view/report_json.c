@@ -164,7 +164,7 @@ void report_json(const struct report *r, struct json *j)
 	json_begin_object(j);
 	put_profile(r, j);
 	json_put_bool(j, "has_data", report_has_data(r));
-	json_put_str(j, "result", job_result(&r->job).at);
+	json_put_str(j, "result", job_view_result(&r->job).at);
 	json_put_text(j, "host", r->host);
 	json_put_text(j, "user", r->user);
 	json_key(j, "job");

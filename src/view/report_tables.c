@@ -62,14 +62,15 @@ static void add_sheet(struct table *t, const struct canvas *to, const struct job
 	snprintf(name, sizeof name, "%u %s", s->s.num, s->s.label);
 	table_add(t, name, INK_PLAIN);
 	add_span(t, s->s.started_ns, s->s.ended_ns);
-	job_add_figure(t, s->use.figures[SHEET_FIGURE_CPU], UNIT_NS, to->unicode);
-	job_add_figure(t, s->use.figures[SHEET_FIGURE_PEAK_RSS], UNIT_MIB, to->unicode);
+	job_view_add_figure(t, s->use.figures[SHEET_FIGURE_CPU], UNIT_NS, to->unicode);
+	job_view_add_figure(t, s->use.figures[SHEET_FIGURE_PEAK_RSS], UNIT_MIB, to->unicode);
 	add_sampled_percent(t, s->use.max_cpu_ratio, s->use.figures[SHEET_FIGURE_CPU].value > 0);
-	job_add_figure(t, sheet_processes(job, s), UNIT_COUNT, to->unicode);
-	snprintf(result, sizeof result, "%s", sheet_result(&s->s).at);
+	job_view_add_figure(t, sheet_processes(job, s), UNIT_COUNT, to->unicode);
+	snprintf(result, sizeof result, "%s", job_view_sheet_result(&s->s).at);
 	if (attempt > 1)
-		snprintf(result, sizeof result, "%s, attempt %u", sheet_result(&s->s).at, attempt);
-	table_add(t, result, job_ink(s->s.status));
+		snprintf(result, sizeof result, "%s, attempt %u", job_view_sheet_result(&s->s).at,
+		         attempt);
+	table_add(t, result, job_view_ink(s->s.status));
 }
 
 static void put_missing_reasons(const struct report *r, struct canvas *to)
@@ -131,8 +132,8 @@ static void add_program(struct table *t, const struct canvas *to, const struct r
 {
 	table_add(t, p->name, INK_PLAIN);
 	add_count(t, p->processes);
-	job_add_figure(t, p->cpu_time_ns, UNIT_NS, to->unicode);
-	job_add_figure(t, p->peak_rss_bytes, UNIT_MIB, to->unicode);
+	job_view_add_figure(t, p->cpu_time_ns, UNIT_NS, to->unicode);
+	job_view_add_figure(t, p->peak_rss_bytes, UNIT_MIB, to->unicode);
 	table_add(t, format_count(p->failed).at, p->failed ? INK_WARN : INK_PLAIN);
 	table_add(t, format_count(p->signalled).at, p->signalled ? INK_BAD : INK_PLAIN);
 }
@@ -161,16 +162,16 @@ static void put_programs(const struct report *r, struct canvas *to)
 static void add_process(struct table *t, const struct report *r, const struct canvas *to,
                         const struct report_process *p)
 {
-	struct words end = exit_words(p->p.has_exit_code, p->p.exit_code, p->p.signal,
-	                              p->p.core_dumped);
+	struct words end = job_view_exit_words(p->p.has_exit_code, p->p.exit_code, p->p.signal,
+	                                       p->p.core_dumped);
 	bool is_alive = !p->p.ended_ns && r->job.status == JOB_RUNNING;
-	bool is_left = !p->p.ended_ns && job_count(&r->job, JOB_FIGURE_LEAKED);
+	bool is_left = !p->p.ended_ns && job_view_count(&r->job, JOB_FIGURE_LEAKED);
 	char pid[16];
 
 	snprintf(pid, sizeof pid, "%d", p->p.id.pid);
 	table_add(t, pid, INK_PLAIN);
-	job_add_figure(t, p->p.cpu_time_ns, UNIT_NS, to->unicode);
-	job_add_figure(t, p->p.peak_rss_bytes, UNIT_MIB, to->unicode);
+	job_view_add_figure(t, p->p.cpu_time_ns, UNIT_NS, to->unicode);
+	job_view_add_figure(t, p->p.peak_rss_bytes, UNIT_MIB, to->unicode);
 	add_span(t, p->p.started_ns, p->p.ended_ns);
 	table_add_figure(t,
 	                 is_alive  ? "lives"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "view/facts.h"
+#include "view/label_lines.h"
 #include "view/format.h"
 #include "view/table.h"
 
@@ -35,15 +35,15 @@ bool snapshot_sort_parse(const char *name, enum snapshot_sort *ret)
 static void put_title(const struct snapshot *snap, const struct snapshot_view *view,
                       struct canvas *to)
 {
-	struct facts f = { .indent = 2, .label_columns = 11 };
+	struct label_lines f = { .indent = 2, .label_columns = 11 };
 
-	facts_begin_head(&f, view->host ? view->host : "this machine", "");
-	facts_part(&f, "%s", format_time(snap->wall_ns).at);
-	facts_part(&f, "up %s", format_duration(snap->boot_ns).at);
+	label_lines_begin_head(&f, view->host ? view->host : "this machine", "");
+	label_lines_part(&f, "%s", format_time(snap->wall_ns).at);
+	label_lines_part(&f, "up %s", format_duration(snap->boot_ns).at);
 	if (view->kernel)
-		facts_part(&f, "Linux %.32s", view->kernel);
-	facts_print(&f, to);
-	facts_done(&f);
+		label_lines_part(&f, "Linux %.32s", view->kernel);
+	label_lines_print(&f, to);
+	label_lines_done(&f);
 }
 
 /* "██████░░░░  ", where there is room for it. */
@@ -56,121 +56,128 @@ static struct fmt bar(double ratio, const struct canvas *to)
 	return text;
 }
 
-static void put_cpu(struct facts *f, const struct snapshot *snap, const struct snapshot_view *view,
-                    const struct canvas *to)
+static void put_cpu(struct label_lines *f, const struct snapshot *snap,
+                    const struct snapshot_view *view, const struct canvas *to)
 {
 	const struct host_readings *h = &snap->host;
 	char cores[32] = "";
 
-	facts_begin(f, "cpu", "");
+	label_lines_begin(f, "cpu", "");
 	if (view->cores)
 		snprintf(cores, sizeof cores, " of %u core%s", view->cores,
 		         view->cores == 1 ? "" : "s");
 	if (isfinite(snap->cpu_busy_ratio))
-		facts_join(f, FACT_WHOLE, "%s%s busy%s", bar(snap->cpu_busy_ratio, to).at,
-		           format_percent(snap->cpu_busy_ratio).at, cores);
+		label_lines_join(f, LABEL_WHOLE, "%s%s busy%s", bar(snap->cpu_busy_ratio, to).at,
+		                 format_percent(snap->cpu_busy_ratio).at, cores);
 	if (readings_has(h, HOST_LOAD_1) && readings_has(h, HOST_LOAD_5) &&
 	    readings_has(h, HOST_LOAD_15))
-		facts_part(f, "load %s %s %s", format_milli(h->value[HOST_LOAD_1], 2).at,
-		           format_milli(h->value[HOST_LOAD_5], 2).at,
-		           format_milli(h->value[HOST_LOAD_15], 2).at);
+		label_lines_part(f, "load %s %s %s", format_milli(h->value[HOST_LOAD_1], 2).at,
+		                 format_milli(h->value[HOST_LOAD_5], 2).at,
+		                 format_milli(h->value[HOST_LOAD_15], 2).at);
 	/* These two are shown only when they are not 0. */
 	if (snap->cpu_iowait_ratio >= 0.0005)
-		facts_part(f, "iowait %s", format_percent(snap->cpu_iowait_ratio).at);
+		label_lines_part(f, "iowait %s", format_percent(snap->cpu_iowait_ratio).at);
 	if (snap->cpu_steal_ratio >= 0.0005)
-		facts_part(f, "steal %s", format_percent(snap->cpu_steal_ratio).at);
-	facts_unless_any(f, "not known");
+		label_lines_part(f, "steal %s", format_percent(snap->cpu_steal_ratio).at);
+	label_lines_unless_any(f, "not known");
 }
 
-static void put_memory(struct facts *f, const struct host_readings *h, const struct canvas *to)
+static void put_memory(struct label_lines *f, const struct host_readings *h,
+                       const struct canvas *to)
 {
 	uint64_t used = readings_or(h, HOST_MEM_USED, 0), total = readings_or(h, HOST_MEM_TOTAL, 0);
 	uint64_t swap = readings_or(h, HOST_SWAP_TOTAL, 0);
 
-	facts_begin(f, "memory", "");
+	label_lines_begin(f, "memory", "");
 	if (readings_has(h, HOST_MEM_USED) && total)
-		facts_join(f, FACT_WHOLE, "%s%s used",
-		           bar((double)used / (double)total, to).at,
-		           format_bytes_of(used, total).at);
+		label_lines_join(f, LABEL_WHOLE, "%s%s used",
+		                 bar((double)used / (double)total, to).at,
+		                 format_bytes_of(used, total).at);
 	if (readings_has(h, HOST_MEM_AVAILABLE))
-		facts_part(f, "%s available", format_bytes(h->value[HOST_MEM_AVAILABLE]).at);
+		label_lines_part(f, "%s available", format_bytes(h->value[HOST_MEM_AVAILABLE]).at);
 	if (readings_has(h, HOST_SWAP_TOTAL) && !swap)
-		facts_part(f, "no swap");
+		label_lines_part(f, "no swap");
 	else if (swap && readings_or(h, HOST_SWAP_FREE, UINT64_MAX) <= swap)
-		facts_part(f, "swap %s", format_bytes_of(swap - h->value[HOST_SWAP_FREE], swap).at);
-	facts_unless_any(f, "not known");
+		label_lines_part(f, "swap %s",
+		                 format_bytes_of(swap - h->value[HOST_SWAP_FREE], swap).at);
+	label_lines_unless_any(f, "not known");
 }
 
-static void put_stalls(struct facts *f, const struct snapshot *snap)
+static void put_stalls(struct label_lines *f, const struct snapshot *snap)
 {
-	facts_begin(f, "stalls", "");
+	label_lines_begin(f, "stalls", "");
 	if (isfinite(snap->psi_cpu_ratio) || isfinite(snap->psi_mem_ratio) ||
 	    isfinite(snap->psi_io_ratio)) {
-		facts_part(f, "cpu %s", format_percent(snap->psi_cpu_ratio).at);
-		facts_part(f, "memory %s", format_percent(snap->psi_mem_ratio).at);
-		facts_part(f, "io %s", format_percent(snap->psi_io_ratio).at);
-		facts_join(f, FACT_ASIDE, "(PSI: share of the time in which some task waited)");
+		label_lines_part(f, "cpu %s", format_percent(snap->psi_cpu_ratio).at);
+		label_lines_part(f, "memory %s", format_percent(snap->psi_mem_ratio).at);
+		label_lines_part(f, "io %s", format_percent(snap->psi_io_ratio).at);
+		label_lines_join(f, LABEL_ASIDE,
+		                 "(PSI: share of the time in which some task waited)");
 	}
-	facts_unless_any(f, "not known (this kernel has no PSI)");
+	label_lines_unless_any(f, "not known (this kernel has no PSI)");
 }
 
 /* The control group this program runs in: what a container or a unit allows. */
-static void put_limits(struct facts *f, const struct cgroup_readings *g)
+static void put_limits(struct label_lines *f, const struct cgroup_readings *g)
 {
-	facts_begin(f, "limits", "");
+	label_lines_begin(f, "limits", "");
 	if (readings_has(g, CGROUP_CPU_LIMIT))
-		facts_part(f, "%s cores", format_milli(g->value[CGROUP_CPU_LIMIT], 1).at);
+		label_lines_part(f, "%s cores", format_milli(g->value[CGROUP_CPU_LIMIT], 1).at);
 	if (readings_has(g, CGROUP_MEM_LIMIT) && readings_has(g, CGROUP_MEM_LIMIT_USED)) {
-		facts_part(
+		label_lines_part(
 			f, "memory %s",
 			format_bytes_of(g->value[CGROUP_MEM_LIMIT_USED], g->value[CGROUP_MEM_LIMIT])
 				.at);
-		facts_join(f, FACT_WORD, "in use");
+		label_lines_join(f, LABEL_WORD, "in use");
 	} else if (readings_has(g, CGROUP_MEM_LIMIT)) {
-		facts_part(f, "memory %s", format_bytes(g->value[CGROUP_MEM_LIMIT]).at);
+		label_lines_part(f, "memory %s", format_bytes(g->value[CGROUP_MEM_LIMIT]).at);
 	}
 	if (readings_has(g, CGROUP_PIDS_LIMIT) && readings_has(g, CGROUP_PIDS_LIMIT_USED))
-		facts_part(f, "%s of %s tasks", format_count(g->value[CGROUP_PIDS_LIMIT_USED]).at,
-		           format_count(g->value[CGROUP_PIDS_LIMIT]).at);
+		label_lines_part(f, "%s of %s tasks",
+		                 format_count(g->value[CGROUP_PIDS_LIMIT_USED]).at,
+		                 format_count(g->value[CGROUP_PIDS_LIMIT]).at);
 	else if (readings_has(g, CGROUP_PIDS_LIMIT))
-		facts_part(f, "%s tasks", format_count(g->value[CGROUP_PIDS_LIMIT]).at);
-	facts_unless_any(f, g->present ? "none in this control group" : "not known");
+		label_lines_part(f, "%s tasks", format_count(g->value[CGROUP_PIDS_LIMIT]).at);
+	label_lines_unless_any(f, g->present ? "none in this control group" : "not known");
 }
 
-static void put_gpu(struct facts *f, const struct gpu_sample *gpu, const struct canvas *to)
+static void put_gpu(struct label_lines *f, const struct gpu_sample *gpu, const struct canvas *to)
 {
 	const struct gpu_readings *r = &gpu->r;
 	double busy = (double)readings_or(r, GPU_UTIL, 0) / 100;
 	char label[24], reasons[200];
 
 	snprintf(label, sizeof label, "gpu %u", gpu->index);
-	facts_begin(f, label, "");
+	label_lines_begin(f, label, "");
 	if (readings_has(r, GPU_UTIL))
-		facts_join(f, FACT_WHOLE, "%s%s%s busy", bar(busy, to).at,
-		           gpu->at_least >> GPU_UTIL & 1 ? "at least " : "",
-		           format_percent(busy).at);
+		label_lines_join(f, LABEL_WHOLE, "%s%s%s busy", bar(busy, to).at,
+		                 gpu->at_least >> GPU_UTIL & 1 ? "at least " : "",
+		                 format_percent(busy).at);
 	if (readings_has(r, GPU_MEM_USED) && readings_has(r, GPU_MEM_TOTAL))
-		facts_part(f, "%s used",
-		           format_bytes_of(r->value[GPU_MEM_USED], r->value[GPU_MEM_TOTAL]).at);
+		label_lines_part(
+			f, "%s used",
+			format_bytes_of(r->value[GPU_MEM_USED], r->value[GPU_MEM_TOTAL]).at);
 	else if (readings_has(r, GPU_MEM_USED))
-		facts_part(f, "%s%s used", gpu->at_least >> GPU_MEM_USED & 1 ? "at least " : "",
-		           format_bytes(r->value[GPU_MEM_USED]).at);
+		label_lines_part(f, "%s%s used",
+		                 gpu->at_least >> GPU_MEM_USED & 1 ? "at least " : "",
+		                 format_bytes(r->value[GPU_MEM_USED]).at);
 	if (readings_has(r, GPU_TEMPERATURE))
-		facts_part(f, "%ju %s", (uintmax_t)r->value[GPU_TEMPERATURE], to->unicode ? "°C" : "C");
+		label_lines_part(f, "%ju %s", (uintmax_t)r->value[GPU_TEMPERATURE],
+		                 to->unicode ? "°C" : "C");
 	if (readings_has(r, GPU_POWER))
-		facts_part(f, "%s W", format_milli(r->value[GPU_POWER], 0).at);
+		label_lines_part(f, "%s W", format_milli(r->value[GPU_POWER], 0).at);
 	if (!r->present)
-		facts_part(f, "%s", gpu->bus[0] ? "no figures" : "does not answer");
+		label_lines_part(f, "%s", gpu->bus[0] ? "no figures" : "does not answer");
 	if (gpu->health.throttle) {
 		gpu_throttle_words(gpu->health.throttle, reasons, sizeof reasons);
-		facts_part(f, "throttled: %s", reasons);
+		label_lines_part(f, "throttled: %s", reasons);
 	}
 	if (*gpu->name)
-		facts_part(f, "%s", gpu->name);
-	facts_unless_any(f, "not known");
+		label_lines_part(f, "%s", gpu->name);
+	label_lines_unless_any(f, "not known");
 }
 
-static void put_states(struct facts *f, const struct snapshot *snap)
+static void put_states(struct label_lines *f, const struct snapshot *snap)
 {
 	static const struct {
 		const char *letters, *name;
@@ -184,19 +191,19 @@ static void put_states(struct facts *f, const struct snapshot *snap)
 		for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
 			if (p->s.state && strchr(kinds[k].letters, p->s.state))
 				count[k]++;
-	facts_begin(f, "processes", "");
-	facts_part(f, "%s", format_count(snap->procs.len).at);
+	label_lines_begin(f, "processes", "");
+	label_lines_part(f, "%s", format_count(snap->procs.len).at);
 	for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
 		if (count[k])
-			facts_part(f, "%s %s", format_count(count[k]).at, kinds[k].name);
+			label_lines_part(f, "%s %s", format_count(count[k]).at, kinds[k].name);
 	if (!snap->procs_complete)
-		facts_part(f, "(some are hidden from this user)");
+		label_lines_part(f, "(some are hidden from this user)");
 }
 
 static void put_machine(const struct snapshot *snap, const struct snapshot_view *view,
                         struct canvas *to)
 {
-	struct facts f = { .indent = 2, .label_columns = 11 };
+	struct label_lines f = { .indent = 2, .label_columns = 11 };
 
 	put_title(snap, view, to);
 	put_cpu(&f, snap, view, to);
@@ -206,8 +213,8 @@ static void put_machine(const struct snapshot *snap, const struct snapshot_view 
 	vec_each(&snap->gpus, gpu)
 		put_gpu(&f, gpu, to);
 	put_states(&f, snap);
-	facts_print(&f, to);
-	facts_done(&f);
+	label_lines_print(&f, to);
+	label_lines_done(&f);
 }
 
 /* ---- its processes --------------------------------------------------------------------------- */

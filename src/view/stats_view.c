@@ -64,8 +64,8 @@ static void add_type(struct table *table, const struct type_stats *t, bool unico
 		          t->failed ? INK_BAD : INK_PLAIN);
 		table_add(table, is_largest ? "largest process" : rows[row].label, INK_PLAIN);
 		for (size_t i = 0; i < ARRAY_LEN(columns_of_figures); i++)
-			job_add_figure(table, figure_at(&t->figures[row], i), rows[row].unit,
-			               unicode);
+			job_view_add_figure(table, figure_at(&t->figures[row], i), rows[row].unit,
+			                    unicode);
 		add_note(table, t, (enum type_figure)row);
 	}
 }
@@ -109,7 +109,7 @@ static void set_json(const struct figure_set *set, const char *key, enum metric_
 	json_end_object(j);
 }
 
-void stats_json(const struct all_type_stats *all, struct json *j)
+void stats_view_json(const struct all_type_stats *all, struct json *j)
 {
 	json_open_array(j, "types");
 	vec_each(&all->types, t) {

@@ -9,4 +9,4 @@
 
 void stats_view(const struct all_type_stats *all, struct canvas *to);
 /* The members into an open object. */
-void stats_json(const struct all_type_stats *all, struct json *j);
+void stats_view_json(const struct all_type_stats *all, struct json *j);

@@ -122,7 +122,7 @@ static void put_left(const struct tree *t, size_t y, enum column c, enum ink ink
 		grid_text(t->g, y, t->x[c], columns[c].width, ink, text);
 }
 
-/* Nothing is quiet, and so is what is not known. */
+/* Zero and unknown values are drawn in the quiet ink. */
 static void put_cpu(const struct tree *t, size_t y, double ratio, enum ink ink)
 {
 	put_right(t, y, COLUMN_CPU, ratio > 0 ? ink : INK_QUIET, format_percent_bare(ratio).at);

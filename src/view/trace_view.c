@@ -15,12 +15,12 @@
 #define LIVES_MAX ((size_t)1 << 20)
 
 /* Microseconds since the first job began. */
-static void put_ts(struct trace *t, uint64_t wall_ns)
+static void put_ts(struct trace_view *t, uint64_t wall_ns)
 {
 	json_put_fixed(&t->json, "ts", wall_ns > t->base_ns ? wall_ns - t->base_ns : 0, 3);
 }
 
-static void begin_event_of(struct trace *t, const char *phase, const char *name, uint64_t pid,
+static void begin_event_of(struct trace_view *t, const char *phase, const char *name, uint64_t pid,
                            uint64_t tid)
 {
 	buf_putc(t->out, '\n'); /* a line each: large files stay readable */
@@ -31,19 +31,19 @@ static void begin_event_of(struct trace *t, const char *phase, const char *name,
 	json_put_u64(&t->json, "tid", tid);
 }
 
-static void begin_event(struct trace *t, const char *phase, const char *name, uint64_t tid)
+static void begin_event(struct trace_view *t, const char *phase, const char *name, uint64_t tid)
 {
 	begin_event_of(t, phase, name, t->pid, tid);
 }
 
-static void end_event(struct trace *t)
+static void end_event(struct trace_view *t)
 {
 	json_end_object(&t->json); /* of args */
 	json_end_object(&t->json);
 }
 
 /* Names a track, and where it stands among the others. */
-static void name_track(struct trace *t, const char *what, uint64_t tid, const char *name)
+static void name_track(struct trace_view *t, const char *what, uint64_t tid, const char *name)
 {
 	begin_event(t, "M", what, tid);
 	json_open_object(&t->json, "args");
@@ -51,7 +51,7 @@ static void name_track(struct trace *t, const char *what, uint64_t tid, const ch
 	end_event(t);
 }
 
-static void sort_track(struct trace *t, const char *what, uint64_t tid, uint64_t index)
+static void sort_track(struct trace_view *t, const char *what, uint64_t tid, uint64_t index)
 {
 	begin_event(t, "M", what, tid);
 	json_open_object(&t->json, "args");
@@ -60,7 +60,7 @@ static void sort_track(struct trace *t, const char *what, uint64_t tid, uint64_t
 }
 
 /* From one time to another, with its arguments left open. */
-static void begin_slice(struct trace *t, const char *category, const char *name, uint64_t tid,
+static void begin_slice(struct trace_view *t, const char *category, const char *name, uint64_t tid,
                         uint64_t from_ns, uint64_t to_ns)
 {
 	begin_event(t, "X", name, tid);
@@ -79,7 +79,7 @@ static void put_figure(struct json *j, const char *key, enum metric_unit unit, s
 }
 
 /* A process of the trace. */
-static uint64_t add_pid(struct trace *t, const char *name)
+static uint64_t add_pid(struct trace_view *t, const char *name)
 {
 	uint64_t pid = ++t->last_pid;
 
@@ -94,15 +94,15 @@ static uint64_t add_pid(struct trace *t, const char *name)
 	return pid;
 }
 
-void trace_begin(struct trace *t, struct buf *out, const struct job *job)
+void trace_view_begin(struct trace_view *t, struct buf *out, const struct job *job)
 {
-	*t = (struct trace){ .out = out, .json = { .out = out }, .base_ns = job->started_ns };
+	*t = (struct trace_view){ .out = out, .json = { .out = out }, .base_ns = job->started_ns };
 	json_begin_object(&t->json);
 	json_put_str(&t->json, "displayTimeUnit", "ms");
 	json_open_object(&t->json, "otherData");
 	json_put_str(&t->json, "job_id", job->id);
 	json_put_str(&t->json, "job_type", job->type);
-	json_put_str(&t->json, "result", job_result(job).at);
+	json_put_str(&t->json, "result", job_view_result(job).at);
 	json_key(&t->json, "started_at");
 	metric_json(&t->json, UNIT_NS, job->started_ns);
 	json_end_object(&t->json);
@@ -110,27 +110,27 @@ void trace_begin(struct trace *t, struct buf *out, const struct job *job)
 }
 
 /* The whole job, with all that it used. */
-static void put_job(struct trace *t)
+static void put_job(struct trace_view *t)
 {
 	const struct job *job = t->job;
 
 	name_track(t, "thread_name", JOB_TID, "job");
 	sort_track(t, "thread_sort_index", JOB_TID, 0);
 	begin_slice(t, "job", job->id, JOB_TID, job->started_ns, t->end_ns);
-	json_put_str(&t->json, "result", job_result(job).at);
+	json_put_str(&t->json, "result", job_view_result(job).at);
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)
 		put_figure(&t->json, job_figures[i].key, job_figures[i].unit, job->figures[i]);
 	end_event(t);
 }
 
-void trace_begin_job(struct trace *t, const struct job *job, uint64_t now_ns)
+void trace_view_begin_job(struct trace_view *t, const struct job *job, uint64_t now_ns)
 {
 	char name[JOB_ID_MAX + 8];
 
 	t->job = job;
-	t->sheets = (struct trace_lanes){ .name = "sheets", .first_tid = LANE_TID + 1 };
-	t->phases = (struct trace_lanes){ .name = "phases",
-		                          .first_tid = LANE_TID + 1 + TRACE_LANES_MAX };
+	t->sheets = (struct trace_view_lanes){ .name = "sheets", .first_tid = LANE_TID + 1 };
+	t->phases = (struct trace_view_lanes){ .name = "phases",
+		                               .first_tid = LANE_TID + 1 + TRACE_VIEW_LANES_MAX };
 	t->end_ns = job->ended_ns ? job->ended_ns : now_ns;
 	t->sum = (struct job_sum_record){ .wall_ns = job->started_ns };
 	t->tick_ns = job->started_ns;
@@ -141,7 +141,7 @@ void trace_begin_job(struct trace *t, const struct job *job, uint64_t now_ns)
 	sort_track(t, "thread_sort_index", LANE_TID, 0);
 }
 
-static size_t first_to_end(const struct trace_lanes *lanes)
+static size_t first_to_end(const struct trace_view_lanes *lanes)
 {
 	size_t first = 0;
 
@@ -153,14 +153,14 @@ static size_t first_to_end(const struct trace_lanes *lanes)
 
 /* The first track that is free by then. When all are taken and there can be no more, the one that
  * is free next: the slice begins there and then. */
-static uint64_t find_lane(struct trace *t, struct trace_lanes *lanes, uint64_t *from_ns,
+static uint64_t find_lane(struct trace_view *t, struct trace_view_lanes *lanes, uint64_t *from_ns,
                           uint64_t to_ns)
 {
 	size_t lane = 0;
 
 	while (lane < lanes->n && lanes->ends[lane] > *from_ns)
 		lane++;
-	if (lane == TRACE_LANES_MAX) {
+	if (lane == TRACE_VIEW_LANES_MAX) {
 		lane = first_to_end(lanes);
 		*from_ns = lanes->ends[lane];
 	} else if (lane == lanes->n) {
@@ -173,7 +173,7 @@ static uint64_t find_lane(struct trace *t, struct trace_lanes *lanes, uint64_t *
 	return lanes->first_tid + lane;
 }
 
-void trace_sheet(struct trace *t, const struct sheet_record *s)
+void trace_view_sheet(struct trace_view *t, const struct sheet_record *s)
 {
 	uint64_t start = MAX(s->s.started_ns, t->job->started_ns);
 	uint64_t end = s->s.ended_ns ? s->s.ended_ns : t->end_ns;
@@ -182,14 +182,14 @@ void trace_sheet(struct trace *t, const struct sheet_record *s)
 
 	snprintf(name, sizeof name, "sheet %u%s%s", s->s.num, *s->s.label ? " " : "", s->s.label);
 	begin_slice(t, "sheet", name, lane, start, end);
-	json_put_str(&t->json, "result", sheet_result(&s->s).at);
+	json_put_str(&t->json, "result", job_view_sheet_result(&s->s).at);
 	json_put_u64(&t->json, "processes", s->use.processes);
 	put_figure(&t->json, "cpu_seconds", UNIT_NS, s->use.figures[SHEET_FIGURE_CPU]);
 	put_figure(&t->json, "peak_rss_mb", UNIT_MIB, s->use.figures[SHEET_FIGURE_PEAK_RSS]);
 	end_event(t);
 }
 
-static void name_process(struct trace *t, const struct process_record *p)
+static void name_process(struct trace_view *t, const struct process_record *p)
 {
 	uint64_t known, pid = (uint64_t)p->id.pid;
 	char name[COMM_LEN + 16];
@@ -198,12 +198,12 @@ static void name_process(struct trace *t, const struct process_record *p)
 		return;
 	snprintf(name, sizeof name, "%s %d", p->comm && *p->comm ? p->comm : "?", p->id.pid);
 	name_track(t, "thread_name", pid, name);
-	sort_track(t, "thread_sort_index", pid, 1 + 2 * TRACE_LANES_MAX + t->starts.len);
+	sort_track(t, "thread_sort_index", pid, 1 + 2 * TRACE_VIEW_LANES_MAX + t->starts.len);
 }
 
-/* Starts may be known in ticks only, so that a process seems older than its job, its parent, or who
- * had its pid before. */
-static uint64_t place_start(struct trace *t, const struct process_record *p, uint64_t *end)
+/* Starts may be known in ticks only, so that a process seems older than its job, its parent, or the
+ * process that had its pid before. */
+static uint64_t place_start(struct trace_view *t, const struct process_record *p, uint64_t *end)
 {
 	uint64_t start = MAX(p->started_ns, t->job->started_ns), other;
 
@@ -228,7 +228,7 @@ static void put_end(struct json *j, const struct process_record *p)
 	}
 }
 
-void trace_process(struct trace *t, const struct process_record *p)
+void trace_view_process(struct trace_view *t, const struct process_record *p)
 {
 	struct json *j = &t->json;
 	uint64_t start, end;
@@ -251,7 +251,7 @@ void trace_process(struct trace *t, const struct process_record *p)
 	end_event(t);
 }
 
-static void put_phase(struct trace *t, const struct event_record *e)
+static void put_phase(struct trace_view *t, const struct event_record *e)
 {
 	uint64_t took = e->count > 0 ? (uint64_t)e->count : 0;
 	uint64_t start = MAX(e->wall_ns - MIN(took, e->wall_ns), t->job->started_ns);
@@ -263,7 +263,7 @@ static void put_phase(struct trace *t, const struct event_record *e)
 }
 
 /* An instant: on the track of its process, or across the whole job. */
-static void put_instant(struct trace *t, const struct event_record *e, const char *name)
+static void put_instant(struct trace_view *t, const struct event_record *e, const char *name)
 {
 	bool has_track = e->process.pid > 0;
 
@@ -276,7 +276,7 @@ static void put_instant(struct trace *t, const struct event_record *e, const cha
 	end_event(t);
 }
 
-void trace_event(struct trace *t, const struct event_record *e)
+void trace_view_event(struct trace_view *t, const struct event_record *e)
 {
 	if (e->kind == EVENT_PHASE)
 		put_phase(t, e);
@@ -293,7 +293,7 @@ void trace_event(struct trace *t, const struct event_record *e)
 
 #define MIB (double)(1 << 20)
 
-static void put_counter(struct trace *t, uint64_t pid, uint64_t wall_ns, const char *name,
+static void put_counter(struct trace_view *t, uint64_t pid, uint64_t wall_ns, const char *name,
                         const char *series, double value)
 {
 	if (!isfinite(value))
@@ -325,7 +325,7 @@ static double watts(struct figure before, struct figure now, uint64_t elapsed_ns
 	return figure_is_known(now) ? rate_per_s(before.value, now.value, elapsed_ns) / 1000 : NAN;
 }
 
-void trace_sum(struct trace *t, const struct job_sum_record *s)
+void trace_view_sum(struct trace_view *t, const struct job_sum_record *s)
 {
 	uint64_t from = t->sum.wall_ns, at = MAX(s->wall_ns, from), elapsed = at - from;
 	struct figure read = t->sum.sum.read, written = t->sum.sum.written,
@@ -351,7 +351,7 @@ void trace_sum(struct trace *t, const struct job_sum_record *s)
 	}
 }
 
-void trace_gpu_sample(struct trace *t, const struct gpu_sample_record *s)
+void trace_view_gpu_sample(struct trace_view *t, const struct gpu_sample_record *s)
 {
 	const struct {
 		const char *name, *series;
@@ -389,8 +389,8 @@ static const struct {
 };
 
 /* What does not change is not repeated. */
-static void show(struct trace *t, struct trace_series *s, const double values[TRACE_COUNTERS],
-                 uint64_t from_ns, uint64_t at_ns)
+static void show(struct trace_view *t, struct trace_view_series *s,
+                 const double values[TRACE_COUNTERS], uint64_t from_ns, uint64_t at_ns)
 {
 	for (size_t i = 0; i < TRACE_COUNTERS; i++) {
 		if (!isfinite(values[i]) || fabs(values[i] - s->shown[i]) < 0.0005)
@@ -401,22 +401,23 @@ static void show(struct trace *t, struct trace_series *s, const double values[TR
 	}
 }
 
-static void begin_series(struct trace *t, const struct process_sample_record *p)
+static void begin_series(struct trace_view *t, const struct process_sample_record *p)
 {
-	struct trace_series *s = vec_push(&t->lives, LIVES_MAX);
+	struct trace_view_series *s = vec_push(&t->lives, LIVES_MAX);
 
 	if (!s)
 		return;
-	*s = (struct trace_series){ .before_ns = t->tick_ns,
-		                    .read = p->read,
-		                    .written = p->written };
+	*s = (struct trace_view_series){ .before_ns = t->tick_ns,
+		                         .read = p->read,
+		                         .written = p->written };
 	for (size_t i = 0; i < TRACE_COUNTERS; i++)
 		s->shown[i] = s->first[i] = NAN;
 	snprintf(s->name, sizeof s->name, "%s %d", p->comm && *p->comm ? p->comm : "?", p->id.pid);
 	map_put(&t->series, proc_key(p->id), t->lives.len - 1);
 }
 
-static struct trace_series *find_series(struct trace *t, const struct process_sample_record *p)
+static struct trace_view_series *find_series(struct trace_view *t,
+                                             const struct process_sample_record *p)
 {
 	size_t *alive;
 	uint64_t at;
@@ -433,9 +434,9 @@ static struct trace_series *find_series(struct trace *t, const struct process_sa
 }
 
 /* A process that was sampled once has no course, and there may be very many of them. */
-void trace_process_sample(struct trace *t, const struct process_sample_record *p)
+void trace_view_process_sample(struct trace_view *t, const struct process_sample_record *p)
 {
-	struct trace_series *s = find_series(t, p);
+	struct trace_view_series *s = find_series(t, p);
 	uint64_t at = MAX(p->wall_ns, t->tick_ns); /* the clock may have been set back */
 	uint64_t elapsed = s ? at - MIN(s->seen_ns, at) : 0;
 	double values[TRACE_COUNTERS];
@@ -463,7 +464,7 @@ void trace_process_sample(struct trace *t, const struct process_sample_record *p
 }
 
 /* What is shown of it ends with it. */
-static void end_series(struct trace *t, struct trace_series *s, uint64_t wall_ns)
+static void end_series(struct trace_view *t, struct trace_view_series *s, uint64_t wall_ns)
 {
 	double zero[TRACE_COUNTERS] = { 0 };
 
@@ -474,13 +475,13 @@ static void end_series(struct trace *t, struct trace_series *s, uint64_t wall_ns
 		show(t, s, zero, s->seen_ns, wall_ns);
 }
 
-void trace_end_tick(struct trace *t, uint64_t wall_ns)
+void trace_view_end_tick(struct trace_view *t, uint64_t wall_ns)
 {
 	size_t kept = 0;
 
 	wall_ns = MAX(wall_ns, t->tick_ns);
 	vec_each(&t->alive, at) {
-		struct trace_series *s = &t->lives.at[*at];
+		struct trace_view_series *s = &t->lives.at[*at];
 
 		if (s->seen_ns >= wall_ns)
 			t->alive.at[kept++] = *at;
@@ -491,10 +492,10 @@ void trace_end_tick(struct trace *t, uint64_t wall_ns)
 	t->tick_ns = wall_ns;
 }
 
-void trace_end_job(struct trace *t)
+void trace_view_end_job(struct trace_view *t)
 {
 	if (t->job->ended_ns) {
-		trace_end_tick(t, MAX(t->job->ended_ns, t->tick_ns + 1));
+		trace_view_end_tick(t, MAX(t->job->ended_ns, t->tick_ns + 1));
 		put_counter(t, t->pid, t->sum.wall_ns, "CPU (cores)", "busy", 0);
 		if (figure_is_known(t->sum.sum.read)) {
 			put_counter(t, t->pid, t->sum.wall_ns, "I/O read (MiB/s)", "read", 0);
@@ -511,7 +512,7 @@ void trace_end_job(struct trace *t)
 	vec_done(&t->alive);
 }
 
-void trace_end(struct trace *t)
+void trace_view_end(struct trace_view *t)
 {
 	buf_putc(t->out, '\n');
 	json_end_array(&t->json);

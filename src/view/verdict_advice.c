@@ -165,7 +165,7 @@ static void advise_unknown(const struct report *r, struct list *to)
 
 	if (r->job.signal && !strstr(r->job.tier, "BPF"))
 		add(to, "proctor doctor",
-		    "who sent the signal can be recorded with CAP_BPF and CAP_PERFMON, or by a daemon that runs as root");
+		    "the sender of the signal can be recorded with CAP_BPF and CAP_PERFMON, or by a daemon that runs as root");
 	else if (*calls)
 		advise_recording("record the system calls of what fails", calls, to);
 	else if (!has_output(r))
@@ -181,9 +181,9 @@ static void advise_messages(const struct report *r, const char *calls, struct li
 
 	snprintf(options, sizeof options, "%s%s", has_output(r) ? "" : "--out DIR --capture ", calls);
 	snprintf(command, sizeof command, RUN "%s-- COMMAND", options);
-	add(to, *options ? command : NULL, "its own messages say more: %s%s",
+	add(to, *options ? command : NULL, "its own messages explain more: %s%s",
 	    has_output(r) ? "see stderr.log in its run folder" : "keep them",
-	    !*calls                       ? ""
+	    !*calls                     ? ""
 	    : strstr(calls, "--flight") ? "; and keep the last system calls"
 	                                : "; and count the system calls");
 }
@@ -217,7 +217,7 @@ static const struct {
 	[VERDICT_TIMEOUT_COMMAND] = { "give timeout a longer time", NULL },
 	[VERDICT_TERMINAL_HANGUP] = { "start it so that it survives the end of the session",
 	                              "nohup " RUN "-- COMMAND &" },
-	[VERDICT_BROKEN_PIPE] = { "the program that read its output ended first: see why that did",
+	[VERDICT_BROKEN_PIPE] = { "the program reading its output ended first; find out why",
 	                          NULL },
 	[VERDICT_RLIMIT_CPU] = { "raise or remove the limit of CPU time", "ulimit -t unlimited" },
 	[VERDICT_RLIMIT_FSIZE] = { "raise or remove the limit of file sizes",

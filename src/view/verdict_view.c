@@ -8,7 +8,7 @@
 #include "base/signal_name.h"
 #include "model/record_fields.h"
 #include "view/blocked_view.h"
-#include "view/facts.h"
+#include "view/label_lines.h"
 #include "view/flight_view.h"
 #include "view/format.h"
 #include "view/job_view.h"
@@ -71,7 +71,8 @@ static struct evidence_words end_evidence(const struct evidence *e)
 
 	TEXT(e->kind == EVIDENCE_COMMAND_END ? "the command ended: %s" : "ended: %s",
 	     process_words(e).at);
-	VALUE("%s", exit_words(e->has_exit_code, e->exit_code, e->signal, e->core_dumped).at);
+	VALUE("%s",
+	      job_view_exit_words(e->has_exit_code, e->exit_code, e->signal, e->core_dumped).at);
 	return w;
 }
 
@@ -179,7 +180,7 @@ static bool is_hidden(const struct job *job, const struct verdict *v)
 {
 	return v->code >= VERDICT_RLIMIT_CPU || v->code == VERDICT_STACK_OVERFLOW ||
 	       ((v->code == VERDICT_NOT_FOUND || v->code == VERDICT_NOT_EXECUTABLE) &&
-	        job->exit_code && job_count(job, JOB_FIGURE_PROCESSES)) ||
+	        job->exit_code && job_view_count(job, JOB_FIGURE_PROCESSES)) ||
 	       (v->code == VERDICT_TERMINAL_HANGUP && job->cause.sender == CAUSE_SENDER_PROCESS) ||
 	       ((is_fault(v->code) || v->code == VERDICT_KILLED_BY_PROCESS) && !job->signal &&
 	        !find_end(v)) ||
@@ -194,8 +195,8 @@ static void put_end(const struct job *job, const struct evidence *end, struct bu
 
 	if (!is_same)
 		buf_printf(to, ": %s %s", process_words(end).at,
-		           exit_words(end->has_exit_code, end->exit_code, end->signal,
-		                      end->core_dumped)
+		           job_view_exit_words(end->has_exit_code, end->exit_code, end->signal,
+		                               end->core_dumped)
 		                   .at);
 	else if (*end->name)
 		buf_printf(to, " of %s", process_words(end).at);
@@ -205,7 +206,7 @@ void verdict_line(const struct job *job, const struct verdict *v, struct buf *to
 {
 	const struct evidence *end = find_end(v);
 
-	buf_puts(to, job_result(job).at);
+	buf_puts(to, job_view_result(job).at);
 	if (job->status != JOB_FAILED)
 		return;
 	if (is_hidden(job, v))
@@ -221,38 +222,39 @@ static void put_head(const struct verdict_page *page, struct canvas *to)
 {
 	const struct job *job = &page->report->job;
 	const struct verdict *v = page->verdict;
-	struct facts f = { .indent = 2, .label_columns = 10 };
+	struct label_lines f = { .indent = 2, .label_columns = 10 };
 	char right[48];
 
 	snprintf(right, sizeof right, "confidence %s", verdict_confidence_name(v->confidence));
-	facts_begin_head(&f, job->id, job->status == JOB_RUNNING ? "" : right);
+	label_lines_begin_head(&f, job->id, job->status == JOB_RUNNING ? "" : right);
 	if (job->status == JOB_RUNNING)
-		facts_part(&f, "running");
+		label_lines_part(&f, "running");
 	else
-		facts_part(&f, "%s%s",
-		           job->status == JOB_FAILED ? "FAILED: "
-		           : job->status == JOB_LOST ? "LOST: "
-		                                     : "",
-		           verdict_code_words(v->code));
-	facts_ink(&f, job_ink(job->status));
+		label_lines_part(&f, "%s%s",
+		                 job->status == JOB_FAILED ? "FAILED: "
+		                 : job->status == JOB_LOST ? "LOST: "
+		                                           : "",
+		                 verdict_code_words(v->code));
+	label_lines_ink(&f, job_view_ink(job->status));
 	if (*job->command) {
-		facts_begin(&f, "command", "");
-		facts_part(&f, "%.300s", job->command);
+		label_lines_begin(&f, "command", "");
+		label_lines_part(&f, "%.300s", job->command);
 	}
 	if (v->culprit.process.pid && job->status != JOB_COMPLETED) {
-		facts_begin(&f, "process", "");
-		facts_part(&f, "%s%s%d", v->culprit.name, *v->culprit.name ? " " : "pid ",
-		           v->culprit.process.pid);
+		label_lines_begin(&f, "process", "");
+		label_lines_part(&f, "%s%s%d", v->culprit.name, *v->culprit.name ? " " : "pid ",
+		                 v->culprit.process.pid);
 		if (v->culprit.sheet)
-			facts_comma(&f, "sheet %u", v->culprit.sheet);
+			label_lines_comma(&f, "sheet %u", v->culprit.sheet);
 	}
-	facts_begin(&f, "cause", "");
-	facts_part(&f, "%s", job->status == JOB_RUNNING ? "-" : verdict_code_name(v->code));
-	facts_begin(&f, "ended", "");
-	facts_part(&f, "%s", job_result(job).at);
-	facts_part(&f, "after %s", format_duration(job_took_ns(job, page->report->now_ns)).at);
-	facts_print(&f, to);
-	facts_done(&f);
+	label_lines_begin(&f, "cause", "");
+	label_lines_part(&f, "%s", job->status == JOB_RUNNING ? "-" : verdict_code_name(v->code));
+	label_lines_begin(&f, "ended", "");
+	label_lines_part(&f, "%s", job_view_result(job).at);
+	label_lines_part(&f, "after %s",
+	                 format_duration(job_view_took_ns(job, page->report->now_ns)).at);
+	label_lines_print(&f, to);
+	label_lines_done(&f);
 }
 
 static void put_evidence(const struct verdict_page *page, struct canvas *to)
@@ -294,11 +296,11 @@ static void put_costly(const struct report *r, struct canvas *to)
 		snprintf(pid, sizeof pid, "%d", p->id.pid);
 		table_add(&t, r->costly[i].name, INK_PLAIN);
 		table_add(&t, pid, INK_PLAIN);
-		job_add_figure(&t, p->peak_rss_bytes, UNIT_MIB, to->unicode);
-		job_add_figure(&t, p->cpu_time_ns, UNIT_NS, to->unicode);
+		job_view_add_figure(&t, p->peak_rss_bytes, UNIT_MIB, to->unicode);
+		job_view_add_figure(&t, p->cpu_time_ns, UNIT_NS, to->unicode);
 		table_add(&t,
-		          p->ended_ns ? exit_words(p->has_exit_code, p->exit_code, p->signal,
-		                                   p->core_dumped)
+		          p->ended_ns ? job_view_exit_words(p->has_exit_code, p->exit_code,
+		                                            p->signal, p->core_dumped)
 		                                .at
 		                      : "running",
 		          p->signal ? INK_BAD : INK_PLAIN);
@@ -360,7 +362,7 @@ static void put_culprit(struct json *j, const struct verdict *v)
 	json_end_object(j);
 }
 
-void verdict_json(const struct verdict_page *page, struct json *j)
+void verdict_view_json(const struct verdict_page *page, struct json *j)
 {
 	const struct job *job = &page->report->job;
 	const struct verdict *v = page->verdict;
@@ -374,7 +376,7 @@ void verdict_json(const struct verdict_page *page, struct json *j)
 	json_put_str(j, "cause", has_ended ? verdict_code_name(v->code) : NULL);
 	json_put_str(j, "confidence", has_ended ? verdict_confidence_name(v->confidence) : NULL);
 	put_culprit(j, v);
-	json_put_str(j, "how_it_ended", job_result(job).at);
+	json_put_str(j, "how_it_ended", job_view_result(job).at);
 	json_open_array(j, "evidence");
 	for (size_t i = 0; i < v->n_evidence; i++) {
 		struct evidence_words w = evidence_words(&v->evidence[i]);

@@ -276,7 +276,7 @@ def test_a_driver_that_lists_no_processes_leaves_the_own_share_unknown(jobs):
 	figures, _, gpus = jobs.figures("one")
 	assert not {"gpus_used", "gpu_seconds", "peak_gpu_memory_mb"} & set(figures)
 	assert gpus[0]["own_peak_vram_mb"] is None
-	assert "not known: the driver does not say whose" in jobs.proctor("report", "one").stdout
+	assert "not known: the driver does not report whose" in jobs.proctor("report", "one").stdout
 
 
 def test_divided_gpus_have_memory_and_no_load(jobs):

@@ -68,7 +68,7 @@ static void test_diff_json__holds_the_same(void **state)
 	struct json j = { .out = &out };
 
 	set_up(&a, &b);
-	diff_json(&(struct diff_input){ .a = &a, .b = &b }, &j);
+	diff_view_json(&(struct diff_input){ .a = &a, .b = &b }, &j);
 	buf_putc(&out, '\n');
 	assert_golden("diff.json", &out);
 	buf_done(&out);

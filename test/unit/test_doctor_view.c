@@ -112,12 +112,12 @@ static void test_doctor_json__holds_the_same(void **state)
 	struct buf out = { 0 };
 	struct json j = { .out = &out };
 
-	doctor_json_put(&d, &j);
+	doctor_view_json_put(&d, &j);
 	buf_putc(&out, '\n');
 	d.has_disk_free = false;
 	d.plain_tried = false;
 	d.store_state = DOCTOR_ABSENT;
-	doctor_json_put(&d, &(struct json){ .out = &out });
+	doctor_view_json_put(&d, &(struct json){ .out = &out });
 	buf_putc(&out, '\n');
 	assert_golden("doctor.jsonl", &out);
 	buf_done(&out);

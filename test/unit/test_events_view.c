@@ -76,7 +76,7 @@ static void test_events_json__is_one_object_each(void **state)
 	for (size_t i = 0; i < n; i++) {
 		struct json j = { .out = &out };
 
-		events_json_put(&view, &events[i], "python", &j);
+		events_view_json_put(&view, &events[i], "python", &j);
 		buf_putc(&out, '\n');
 	}
 	assert_golden("events.jsonl", &out);

@@ -57,7 +57,7 @@ static void trace_all(struct buf *out, const struct job *job)
 	struct process_sample_record course[] = { kit_process_sample(10, NAN, 100),
 		                                  kit_process_sample(11, 0.5, 200),
 		                                  kit_process_sample(12, 0.5, 300) };
-	struct trace t;
+	struct trace_view t;
 
 	sum.sum.gpu_energy = (struct figure){ 100 * 1000, QUALITY_SAMPLED };
 	later.sum.gpu_energy = (struct figure){ 350 * 1000, QUALITY_SAMPLED }; /* 250 W for 1 s */
@@ -66,27 +66,27 @@ static void trace_all(struct buf *out, const struct job *job)
 	mark.name = HOSTILE;
 	kill.signal = SIGKILL;
 	p.cpu_time_ns.quality = QUALITY_MISSING;
-	trace_begin(&t, out, job);
-	trace_begin_job(&t, job, KIT_AT(200));
-	trace_sheet(&t, &first);
-	trace_sheet(&t, &second);
-	trace_sheet(&t, &third);
-	trace_process(&t, &p);
-	trace_process(&t, &alive);
-	trace_process(&t, &alive); /* the pid is used again */
-	trace_sum(&t, &sum);
-	trace_sum(&t, &later);
-	trace_gpu_sample(&t, &gpu);
+	trace_view_begin(&t, out, job);
+	trace_view_begin_job(&t, job, KIT_AT(200));
+	trace_view_sheet(&t, &first);
+	trace_view_sheet(&t, &second);
+	trace_view_sheet(&t, &third);
+	trace_view_process(&t, &p);
+	trace_view_process(&t, &alive);
+	trace_view_process(&t, &alive); /* the pid is used again */
+	trace_view_sum(&t, &sum);
+	trace_view_sum(&t, &later);
+	trace_view_gpu_sample(&t, &gpu);
 	for (unsigned i = 0; i < 3; i++) {
-		trace_process_sample(&t, &course[i]);
-		trace_end_tick(&t, course[i].wall_ns);
+		trace_view_process_sample(&t, &course[i]);
+		trace_view_end_tick(&t, course[i].wall_ns);
 	}
-	trace_event(&t, &spawn);
-	trace_event(&t, &phase);
-	trace_event(&t, &mark);
-	trace_event(&t, &kill);
-	trace_end_job(&t);
-	trace_end(&t);
+	trace_view_event(&t, &spawn);
+	trace_view_event(&t, &phase);
+	trace_view_event(&t, &mark);
+	trace_view_event(&t, &kill);
+	trace_view_end_job(&t);
+	trace_view_end(&t);
 }
 
 static void test_trace__is_valid_json_with_what_viewers_need(void **state)
@@ -158,20 +158,20 @@ static void test_trace__lets_slices_follow_each_other_and_children_their_parents
 			      grandchild = kit_process(300, "c", NULL, 1.23, 2);
 	struct buf out = { 0 };
 	json_t *doc, *events, *e;
-	struct trace t;
+	struct trace_view t;
 	size_t i;
 
 	again.is_start_exact = false;
 	child.ppid = again.ppid = 100;
 	grandchild.ppid = 200;
-	trace_begin(&t, &out, &job);
-	trace_begin_job(&t, &job, KIT_AT(200));
-	trace_process(&t, &first);
-	trace_process(&t, &child);
-	trace_process(&t, &again);
-	trace_process(&t, &grandchild);
-	trace_end_job(&t);
-	trace_end(&t);
+	trace_view_begin(&t, &out, &job);
+	trace_view_begin_job(&t, &job, KIT_AT(200));
+	trace_view_process(&t, &first);
+	trace_view_process(&t, &child);
+	trace_view_process(&t, &again);
+	trace_view_process(&t, &grandchild);
+	trace_view_end_job(&t);
+	trace_view_end(&t);
 	doc = json_loadb(out.at, out.len, JSON_REJECT_DUPLICATES, NULL);
 	assert_non_null(doc);
 	events = json_object_get(doc, "traceEvents");
@@ -194,19 +194,19 @@ static void test_trace__finds_room_for_more_sheets_than_it_has_tracks(void **sta
 	struct job job = kit_good_job();
 	struct buf out = { 0 };
 	json_t *doc, *events, *e;
-	struct trace t;
+	struct trace_view t;
 	size_t i, n = 0;
-	double last[TRACE_LANES_MAX + 1] = { 0 };
+	double last[TRACE_VIEW_LANES_MAX + 1] = { 0 };
 
-	trace_begin(&t, &out, &job);
-	trace_begin_job(&t, &job, KIT_AT(200));
-	for (uint32_t num = 1; num <= 3 * TRACE_LANES_MAX; num++) {
+	trace_view_begin(&t, &out, &job);
+	trace_view_begin_job(&t, &job, KIT_AT(200));
+	for (uint32_t num = 1; num <= 3 * TRACE_VIEW_LANES_MAX; num++) {
 		struct sheet_record s = kit_sheet(num, "", 1, 2 + num);
 
-		trace_sheet(&t, &s);
+		trace_view_sheet(&t, &s);
 	}
-	trace_end_job(&t);
-	trace_end(&t);
+	trace_view_end_job(&t);
+	trace_view_end(&t);
 	doc = json_loadb(out.at, out.len, JSON_REJECT_DUPLICATES, NULL);
 	events = json_object_get(doc, "traceEvents");
 	json_array_foreach(events, i, e)
@@ -218,11 +218,11 @@ static void test_trace__finds_room_for_more_sheets_than_it_has_tracks(void **sta
 			continue;
 		if (strcmp(json_string_value(json_object_get(e, "cat")), "job") == 0)
 			continue;
-		assert_true(lane <= TRACE_LANES_MAX && ts >= last[lane]);
+		assert_true(lane <= TRACE_VIEW_LANES_MAX && ts >= last[lane]);
 		last[lane] = ts + json_number_value(json_object_get(e, "dur"));
 		n++;
 	}
-	assert_int_equal(n, 3 * TRACE_LANES_MAX);
+	assert_int_equal(n, 3 * TRACE_VIEW_LANES_MAX);
 	json_decref(doc);
 	buf_done(&out);
 }

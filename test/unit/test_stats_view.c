@@ -75,7 +75,7 @@ static void test_stats_json__holds_the_same(void **state)
 	struct json j = { .out = &out };
 
 	json_begin_object(&j);
-	stats_json(&all, &j);
+	stats_view_json(&all, &j);
 	json_end_object(&j);
 	buf_putc(&out, '\n');
 	assert_golden("stats.json", &out);
