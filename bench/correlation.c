@@ -64,10 +64,11 @@ static bool bins_claim(const struct data *d)
 			b->failed += d->failed[i];
 		}
 		for (int b = 0; b < BINS; b++) {
-			double more = rate_of(bin[b]) - rate_of(all);
+			double more = rate_test_ratio(bin[b]) - rate_test_ratio(all);
 			double confidence = 0.5 + fabs(more) + bin[b].jobs / 100.0;
 
-			if (bin[b].jobs >= 2 && rate_of(bin[b]) > 1.5 * rate_of(all) &&
+			if (bin[b].jobs >= 2 &&
+			    rate_test_ratio(bin[b]) > 1.5 * rate_test_ratio(all) &&
 			    confidence > CORRELATION_GATE)
 				return true;
 		}
@@ -116,7 +117,7 @@ static bool holds(const struct correlation_finding *f, double more)
 	double difference = share / (to - from) - (1 - STEP - share) / (1 - (to - from));
 
 	return f->feature == 0 &&
-	       more * difference * (rate_of(f->inside) - rate_of(f->outside)) > 0;
+	       more * difference * (rate_test_ratio(f->inside) - rate_test_ratio(f->outside)) > 0;
 }
 
 #define CLASSES 5

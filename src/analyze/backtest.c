@@ -142,8 +142,8 @@ void backtest_add(struct backtest *b, const struct past_run *run)
 	for (unsigned i = 0; i < BACKTEST_RULES; i++) {
 		unsigned failed;
 
-		cost[i].waste = allocation_cost(rq.bytes[i], peak, seconds, t->baselines.largest,
-		                                &failed);
+		cost[i].waste = peak_estimator_cost(rq.bytes[i], peak, seconds,
+		                                    t->baselines.largest, &failed);
 		cost[i].failed = failed;
 		if (i >= BACKTEST_BASELINES)
 			waste[i - BACKTEST_BASELINES] = cost[i].waste;

@@ -38,8 +38,8 @@ static unsigned stage_of(uint64_t n)
 	return n < 2 ? 0 : n < 4 ? 1 : n < 10 ? 2 : n < 30 ? 3 : 4;
 }
 
-double allocation_cost(double bytes, double peak_bytes, double seconds, double largest_bytes,
-                       unsigned *ret_failed)
+double peak_estimator_cost(double bytes, double peak_bytes, double seconds, double largest_bytes,
+                           unsigned *ret_failed)
 {
 	double cost = 0;
 	unsigned failed = 0;
@@ -87,7 +87,7 @@ static struct rule_record expected_record(enum peak_center center, unsigned stag
 			double sd = kinds[k].sd, peak = 1e9 * exp(sd * (z - shift));
 			double largest = 1e9 *
 			                 exp(sd * (expected_shift[CENTER_LARGEST][stage] - shift));
-			double cost = allocation_cost(1e9 * margin, peak, 1, largest, &failed) /
+			double cost = peak_estimator_cost(1e9 * margin, peak, 1, largest, &failed) /
 			              peak;
 
 			sum.cost += kinds[k].share * weight * MIN(cost, RELATIVE_COST_MAX);
@@ -288,8 +288,8 @@ static void learn_rules(struct peak_estimator *t, struct peak_experience *e,
 			/* Without a center a rule must not look cheap. */
 			double bytes = p->centers[c] > 0 ? p->centers[c] * margins[m]
 			                                 : 1.1 * t->stats.largest;
-			double cost = allocation_cost(bytes, peak, seconds, t->stats.largest,
-			                              &failed);
+			double cost = peak_estimator_cost(bytes, peak, seconds, t->stats.largest,
+			                                  &failed);
 			struct rule_record *own = &t->rules[c][m], *all = &e->rules[stage][c][m];
 
 			own->cost += cost * weight;
@@ -308,8 +308,8 @@ void peak_estimator_learn(struct peak_estimator *t, struct peak_experience *e,
 
 	peak_bytes = MAX(peak_bytes, BYTES_MIN);
 	if (prediction) {
-		(void)allocation_cost(prediction->bytes, peak_bytes, seconds, t->stats.largest,
-		                      &failed);
+		(void)peak_estimator_cost(prediction->bytes, peak_bytes, seconds, t->stats.largest,
+		                          &failed);
 		e->seen++;
 		e->failed += failed;
 		e->work += peak_bytes * seconds;

@@ -16,8 +16,8 @@ enum peak_policy {
 
 /* What an allocation of `bytes` would have cost, in byte seconds: an attempt that fails costs all of it, the last one what
  * was not used. The next attempt has the largest peak seen before, or else twice as much. */
-double allocation_cost(double bytes, double peak_bytes, double seconds, double largest_bytes,
-                       unsigned *ret_failed);
+double peak_estimator_cost(double bytes, double peak_bytes, double seconds, double largest_bytes,
+                           unsigned *ret_failed);
 
 enum { PEAK_STAGES = 5 }; /* types with 1, 2 to 3, 4 to 9, 10 to 29, and more runs */
 

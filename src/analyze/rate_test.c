@@ -8,7 +8,7 @@
 /* Sums of probabilities that are equal in theory may differ in their last digits. */
 #define TIE 1e-7
 
-double rate_of(struct rate r)
+double rate_test_ratio(struct rate r)
 {
 	return r.jobs ? (double)r.failed / r.jobs : NAN;
 }
@@ -64,7 +64,7 @@ double rate_fisher_more(struct rate a, struct rate b)
 
 struct rate_interval rate_wilson(struct rate r, double z)
 {
-	double n = r.jobs, p = rate_of(r), z2 = z * z;
+	double n = r.jobs, p = rate_test_ratio(r), z2 = z * z;
 	double middle, half;
 
 	if (!r.jobs)
@@ -77,7 +77,7 @@ struct rate_interval rate_wilson(struct rate r, double z)
 struct rate_interval rate_newcombe(struct rate a, struct rate b, double z)
 {
 	struct rate_interval of_a = rate_wilson(a, z), of_b = rate_wilson(b, z);
-	double p = rate_of(a), q = rate_of(b);
+	double p = rate_test_ratio(a), q = rate_test_ratio(b);
 
 	if (!a.jobs || !b.jobs)
 		return (struct rate_interval){ -1, 1 };

@@ -7,7 +7,7 @@ struct rate {
 	unsigned failed, jobs;
 };
 
-double rate_of(struct rate r); /* NAN for no jobs */
+double rate_test_ratio(struct rate r); /* NAN for no jobs */
 /* Fisher's exact test of both sides: the probability of a table that is at most as likely as this one, if
  * the groups do not differ. 1 if either is empty. */
 double rate_fisher(struct rate a, struct rate b);

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-void evidence_blame(struct verdict *v, const struct verdict_death *d)
+void evidence_set_process(struct verdict *v, const struct verdict_death *d)
 {
 	if (!d)
 		return;

@@ -12,7 +12,7 @@ struct verdict_context {
 };
 
 /* The process is the culprit. NULL: none is known. */
-void evidence_blame(struct verdict *v, const struct verdict_death *d);
+void evidence_set_process(struct verdict *v, const struct verdict_death *d);
 void evidence_add_end(struct verdict *v, enum evidence_kind kind, const struct verdict_death *d);
 /* The end of the process that failed first, unless it was added before, and that of the command. */
 void evidence_add_ends(const struct verdict_context *c, struct verdict *v);

@@ -52,7 +52,7 @@ static void add_oom(const struct verdict_context *c, struct verdict *v)
 	uint64_t at_ns = 0;
 	const struct verdict_death *victim = find_victim(c, &at_ns);
 
-	evidence_blame(v, victim);
+	evidence_set_process(v, victim);
 	if (at_ns && victim) {
 		evidence_add_end(v, EVIDENCE_OOM_KILL, victim);
 		v->evidence[v->n_evidence - 1].at_ns = at_ns;
@@ -154,7 +154,7 @@ bool verdict_rule_timeout_within(const struct verdict_context *c, struct verdict
 	                                 verdict_is_passed_on(found, c->origin.command))
 	                        ? CONFIDENCE_HIGH
 	                        : CONFIDENCE_MEDIUM;
-	evidence_blame(v, found);
+	evidence_set_process(v, found);
 	if (found != c->origin.command)
 		evidence_add_end(v, EVIDENCE_PROCESS_END, found);
 	evidence_add_ends(c, v);
@@ -185,7 +185,7 @@ bool verdict_rule_sent(const struct verdict_context *c, struct verdict *v)
 	v->confidence = evidence_confidence(
 		c, !is_passed_on &&
 			   (!is_handled || d->exit_code == SHELL_SIGNALLED + s->signal || is_terminal));
-	evidence_blame(v, d);
+	evidence_set_process(v, d);
 	evidence_add_sender(v, s, d->name);
 	evidence_add_ends(c, v);
 	return true;
@@ -214,7 +214,7 @@ bool verdict_rule_hung(const struct verdict_context *c, struct verdict *v)
 	v->culprit.process = stall->id;
 	v->culprit.sheet = stall->sheet;
 	v->culprit.name[0] = '\0';
-	evidence_blame(v, find_death(c->f, stall->id));
+	evidence_set_process(v, find_death(c->f, stall->id));
 	evidence_add_text(v, EVIDENCE_ANOMALY, stall->began_ns, stall->text);
 	return true;
 }

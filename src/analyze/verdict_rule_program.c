@@ -24,7 +24,7 @@ bool verdict_rule_unstarted(const struct verdict_context *c, struct verdict *v)
 		return false;
 	v->code = status == STATUS_NOT_FOUND ? VERDICT_NOT_FOUND : VERDICT_NOT_EXECUTABLE;
 	v->confidence = never_ran ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
-	evidence_blame(v, c->origin.first);
+	evidence_set_process(v, c->origin.first);
 	evidence_add_ends(c, v);
 	return true;
 }
@@ -92,7 +92,7 @@ bool verdict_rule_fault(const struct verdict_context *c, struct verdict *v)
 	}
 	if (v->code == VERDICT_UNKNOWN)
 		return false;
-	evidence_blame(v, d);
+	evidence_set_process(v, d);
 	evidence_add_ends(c, v);
 	return true;
 }
@@ -106,7 +106,7 @@ bool verdict_rule_status(const struct verdict_context *c, struct verdict *v)
 	v->code = VERDICT_EXIT_NONZERO;
 	/* Else something may have run out, or it failed of something else than its child. */
 	v->confidence = evidence_confidence(c, c->f->has_calls && d == c->origin.command);
-	evidence_blame(v, d);
+	evidence_set_process(v, d);
 	evidence_add_ends(c, v);
 	return true;
 }

@@ -61,7 +61,7 @@ static bool has_state_of(const struct verdict_context *c, enum verdict_code code
 }
 
 /* A program may handle an error and fail later of something else: it is proven where it was right before the end and
- * the program said so, or the state at the end shows the same. */
+ * the program reported it, or the state at the end shows the same. */
 static bool is_proven(const struct verdict_context *c, const struct verdict_error *e,
                       enum verdict_code code)
 {
@@ -89,7 +89,7 @@ bool verdict_rule_failed_call(const struct verdict_context *c, struct verdict *v
 	if (v->code == VERDICT_DISK_FULL && find_disk(c->f, EVENT_DISK_INODES))
 		v->code = VERDICT_INODES_FULL;
 	v->confidence = evidence_confidence(c, is_proven(c, found, v->code));
-	evidence_blame(v, c->origin.first);
+	evidence_set_process(v, c->origin.first);
 	e = verdict_add(v, EVIDENCE_CALL_FAILED);
 	e->at_ns = found->at_ns;
 	e->process = found->id;
@@ -126,7 +126,7 @@ bool verdict_rule_disk(const struct verdict_context *c, struct verdict *v)
 			continue;
 		v->code = kinds[i].code;
 		v->confidence = CONFIDENCE_MEDIUM;
-		evidence_blame(v, c->origin.first);
+		evidence_set_process(v, c->origin.first);
 		e = evidence_add_text(v, kinds[i].evidence, s->at_ns, s->text);
 		e->value = (uint64_t)MAX(s->count, (int64_t)0);
 		e->unit = kinds[i].unit;
@@ -144,7 +144,7 @@ bool verdict_rule_out_of_tasks(const struct verdict_context *c, struct verdict *
 		return false;
 	v->code = VERDICT_PIDS_EXHAUSTED;
 	v->confidence = CONFIDENCE_MEDIUM;
-	evidence_blame(v, c->origin.first);
+	evidence_set_process(v, c->origin.first);
 	evidence_add_limit(
 		v, 0, "--pids",
 		c->job->limit[hit >> JOB_LIMIT_PIDS & 1 ? JOB_LIMIT_PIDS : JOB_LIMIT_USER_PIDS],
@@ -159,7 +159,7 @@ bool verdict_rule_out_of_files(const struct verdict_context *c, struct verdict *
 		return false;
 	v->code = VERDICT_FDS_EXHAUSTED;
 	v->confidence = CONFIDENCE_MEDIUM;
-	evidence_blame(v, c->origin.first);
+	evidence_set_process(v, c->origin.first);
 	evidence_add_text(v, EVIDENCE_ANOMALY, c->f->fd_anomaly_ns, c->f->fd_anomaly);
 	evidence_add_ends(c, v);
 	return true;
@@ -179,7 +179,7 @@ bool verdict_rule_gpu_fault(const struct verdict_context *c, struct verdict *v)
 		return false;
 	v->code = VERDICT_GPU_FAULT;
 	v->confidence = CONFIDENCE_MEDIUM;
-	evidence_blame(v, c->origin.first);
+	evidence_set_process(v, c->origin.first);
 	evidence_add_text(v, EVIDENCE_GPU, found->at_ns, found->text);
 	evidence_add_ends(c, v);
 	return true;
@@ -196,7 +196,7 @@ bool verdict_rule_out_of_gpu_memory(const struct verdict_context *c, struct verd
 		return false;
 	v->code = VERDICT_GPU_OOM;
 	v->confidence = CONFIDENCE_MEDIUM;
-	evidence_blame(v, c->origin.first);
+	evidence_set_process(v, c->origin.first);
 	e = verdict_add(v, EVIDENCE_GPU_MEMORY);
 	e->value = used.value;
 	e->of = whole.value;

@@ -43,7 +43,7 @@ static bool is_unknown(const struct verdict_context *c, struct verdict *v)
 {
 	v->code = VERDICT_UNKNOWN;
 	v->confidence = CONFIDENCE_LOW;
-	evidence_blame(v, c->origin.first);
+	evidence_set_process(v, c->origin.first);
 	evidence_add_ends(c, v);
 	evidence_add_memory(c->job, v);
 	return true;

@@ -62,8 +62,9 @@ static void put_reason(const struct hook_end *end, struct buf *to)
 		buf_printf(to, "it was killed by signal %d", WTERMSIG(end->status));
 	else
 		buf_printf(to, "exit status %d", WEXITSTATUS(end->status));
-	if (end->said[0])
-		buf_printf(to, " (%.*s)", (int)strnlen(end->said, sizeof end->said), end->said);
+	if (end->stderr_line[0])
+		buf_printf(to, " (%.*s)", (int)strnlen(end->stderr_line, sizeof end->stderr_line),
+		           end->stderr_line);
 }
 
 /* Once is enough: most often the next ones fail alike. */

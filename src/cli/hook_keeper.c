@@ -32,8 +32,8 @@ struct keeper {
 
 struct hook {
 	pid_t pid;
-	int said_fd; /* -1: nothing more comes */
-	size_t said_len;
+	int stderr_fd; /* -1: nothing more comes */
+	size_t line_len;
 	bool is_line_over;
 	struct hook_end end;
 };
@@ -41,7 +41,7 @@ struct hook {
 /* ---- one hook ----------------------------------------------------------------------------------- */
 
 /* As without us, but for its standard files, and in a process group of its own. */
-static _Noreturn void become_hook(const char *command, int input_fd, int said_fd)
+static _Noreturn void become_hook(const char *command, int input_fd, int stderr_fd)
 {
 	const struct sigaction usual = { .sa_handler = SIG_DFL };
 	sigset_t none;
@@ -51,7 +51,7 @@ static _Noreturn void become_hook(const char *command, int input_fd, int said_fd
 		(void)sigaction(signo, &usual, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (dup2(NULL_FD, STDOUT_FILENO) < 0 || dup2(said_fd, STDERR_FILENO) < 0 ||
+	if (dup2(NULL_FD, STDOUT_FILENO) < 0 || dup2(stderr_fd, STDERR_FILENO) < 0 ||
 	    dup2(input_fd, STDIN_FILENO) < 0)
 		_exit(126);
 	execl("/bin/sh", "sh", "-c", command, (char *)NULL);
@@ -62,40 +62,42 @@ static int start(const struct keeper *k, const char *input, size_t n, struct hoo
 {
 	cleanup(closep) int read_fd = -1;
 	cleanup(closep) int write_fd = -1;
-	cleanup(closep) int said_write_fd = -1;
-	int in[2], said[2];
+	cleanup(closep) int stderr_write_fd = -1;
+	int in[2], err[2];
 
 	if (pipe2(in, O_CLOEXEC) < 0)
 		return -errno;
 	read_fd = in[0];
 	write_fd = in[1];
-	if (pipe2(said, O_CLOEXEC | O_NONBLOCK) < 0)
+	if (pipe2(err, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -errno;
-	ret->said_fd = said[0];
-	said_write_fd = said[1];
-	(void)fcntl(said_write_fd, F_SETFL, 0); /* the hook's own end is as usual */
+	ret->stderr_fd = err[0];
+	stderr_write_fd = err[1];
+	(void)fcntl(stderr_write_fd, F_SETFL, 0); /* the hook's own end is as usual */
 	if (io_write_all(write_fd, input, n) < 0) /* an empty pipe has room for it */
 		return -errno;
 	ret->pid = fork();
 	if (ret->pid < 0)
 		return -errno;
 	if (ret->pid == 0)
-		become_hook(k->command, read_fd, said_write_fd);
+		become_hook(k->command, read_fd, stderr_write_fd);
 	(void)setpgid(ret->pid, ret->pid);
 	return 0;
 }
 
-static void hear(struct hook *h)
+static void read_output(struct hook *h)
 {
 	char bytes[512];
-	ssize_t n = read(h->said_fd, bytes, sizeof bytes);
+	ssize_t n = read(h->stderr_fd, bytes, sizeof bytes);
 
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		closep(&h->said_fd);
+		closep(&h->stderr_fd);
 	for (ssize_t i = 0; i < n && !h->is_line_over; i++) {
-		h->is_line_over = bytes[i] == '\n' || h->said_len + 1 == sizeof h->end.said;
+		h->is_line_over = bytes[i] == '\n' || h->line_len + 1 == sizeof h->end.stderr_line;
 		if (!h->is_line_over)
-			h->end.said[h->said_len++] = (unsigned char)bytes[i] < ' ' ? ' ' : bytes[i];
+			h->end.stderr_line[h->line_len++] = (unsigned char)bytes[i] < ' '
+			                                            ? ' '
+			                                            : bytes[i];
 	}
 }
 
@@ -124,8 +126,9 @@ static void watch(struct keeper *k, struct hook *h)
 
 	while (is_alive(h)) {
 		struct pollfd fds[] = { { .fd = k->signal_fd, .events = POLLIN },
-			                { .fd = h->said_fd, .events = POLLIN },
-			                { .fd = k->last_ns ? -1 : CONTROL_FD, .events = POLLRDHUP } };
+			                { .fd = h->stderr_fd, .events = POLLIN },
+			                { .fd = k->last_ns ? -1 : CONTROL_FD,
+			                  .events = POLLRDHUP } };
 		struct signalfd_siginfo ignored;
 
 		if (k->last_ns)
@@ -138,7 +141,7 @@ static void watch(struct keeper *k, struct hook *h)
 		if (fds[0].revents)
 			(void)!read(k->signal_fd, &ignored, sizeof ignored);
 		if (fds[1].revents)
-			hear(h);
+			read_output(h);
 		if (fds[2].revents)
 			k->last_ns = clock_mono_ns() + HOOK_LIMIT_NS;
 	}
@@ -158,7 +161,7 @@ static void kill_all(const struct keeper *k, struct hook *h)
 
 static void run_hook(struct keeper *k, const char *input, size_t n, struct hook_end *ret)
 {
-	struct hook h = { .said_fd = -1 };
+	struct hook h = { .stderr_fd = -1 };
 	int r = start(k, input, n, &h);
 
 	if (r < 0)
@@ -167,9 +170,9 @@ static void run_hook(struct keeper *k, const char *input, size_t n, struct hook_
 		watch(k, &h);
 	if (h.end.timed_out)
 		kill_all(k, &h);
-	if (h.said_fd >= 0)
-		hear(&h);
-	closep(&h.said_fd);
+	if (h.stderr_fd >= 0)
+		read_output(&h);
+	closep(&h.stderr_fd);
 	*ret = h.end;
 }
 

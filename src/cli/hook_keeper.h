@@ -11,14 +11,14 @@
 
 #define HOOK_LIMIT_NS (10 * NS_PER_S)
 #define HOOK_INPUT_MAX 8192 /* bytes of one finding */
-#define HOOK_SAID_MAX 160
+#define HOOK_STDERR_MAX 160
 
 /* What it answers to each finding. */
 struct hook_end {
 	int status;      /* of wait() */
 	int error;       /* errno: it was not started */
 	bool timed_out;  /* it, or a process that it started, was killed at the limit */
-	char said[HOOK_SAID_MAX]; /* the first line that it wrote to stderr */
+	char stderr_line[HOOK_STDERR_MAX]; /* the first line that it wrote to stderr */
 };
 
 /* Starts it in this process's environment and directory: its pid, or -errno. `control_fd` is its end of a SOCK_SEQPACKET

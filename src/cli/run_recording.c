@@ -207,7 +207,7 @@ void run_recording_set_engine(struct run_recording *r, struct engine_options *re
 	ret->notice_self = r;
 	ret->sampler.jobs_only = true;
 	ret->recorder.opens_later = true;
-	ret->recorder.is_patient = true;
+	ret->recorder.waits_for_disk = true;
 	ret->recorder.folder = r->folder;
 	ret->recorder.retention_after_ns = RETENTION_AFTER_NS;
 	ret->recorder.retention = cli_retention(&r->config);

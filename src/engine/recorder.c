@@ -54,7 +54,7 @@ struct recorder {
 	bool wants_row, has_row; /* wants_row: until it is committed, or could not be */
 	struct recorder_place place;
 	struct store_retention retention;
-	struct store_gap pushed_out; /* dropped because the writer is behind */
+	struct store_gap dropped; /* dropped because the writer is behind */
 	VEC(struct outcome) outcomes;
 	struct patterns patterns; /* to be stored */
 	bool keeps_outcomes;
@@ -92,9 +92,9 @@ static void note_loss(struct recorder *r, const struct snapshot *snap)
 }
 
 /* Ticks are evenly spaced, so the disk is at fault if one is dropped, or after waiting for it. */
-static const char *why_pushed_out(const struct recorder *r)
+static const char *why_dropped(const struct recorder *r)
 {
-	return r->pushed_out.snapshots || r->options.is_patient
+	return r->dropped.snapshots || r->options.waits_for_disk
 	               ? "the disk was too slow"
 	               : "events came faster than they could be written";
 }
@@ -133,15 +133,15 @@ const struct snapshot *recorder_next_outcome(struct recorder *r, bool *ret_is_st
 
 /* The oldest one goes: when the disk is this slow, the newest is worth more. Its events are lost with
  * it, and counted. */
-static void push_out_oldest(struct recorder *r)
+static void drop_oldest(struct recorder *r)
 {
 	const struct snapshot *oldest = r->queue[0];
 
 	memmove(r->queue, r->queue + 1, (QUEUE_MAX - 1) * sizeof *r->queue);
 	r->queue_len--;
-	widen_gap(&r->pushed_out, oldest->wall_ns, !oldest->events_only, count_events(oldest));
+	widen_gap(&r->dropped, oldest->wall_ns, !oldest->events_only, count_events(oldest));
 	note_loss(r, oldest);
-	snprintf(r->status.reason, sizeof r->status.reason, "%s", why_pushed_out(r));
+	snprintf(r->status.reason, sizeof r->status.reason, "%s", why_dropped(r));
 	keep_outcome(r, oldest, false);
 	snapshot_unref(oldest);
 }
@@ -154,7 +154,7 @@ static struct timespec at_mono(uint64_t ns)
 
 static bool is_full(const struct recorder *r)
 {
-	return r->queue_len >= (r->options.is_patient ? QUEUE_MAX : QUEUE_OF_ALL);
+	return r->queue_len >= (r->options.waits_for_disk ? QUEUE_MAX : QUEUE_OF_ALL);
 }
 
 /* With the lock held. Meanwhile events gather in the kernel's buffers. */
@@ -172,10 +172,10 @@ void recorder_push(void *self, const struct snapshot *snap)
 	struct recorder *r = self;
 
 	pthread_mutex_lock(&r->lock);
-	if (r->options.is_patient)
+	if (r->options.waits_for_disk)
 		wait_for_room(r);
 	if (is_full(r))
-		push_out_oldest(r);
+		drop_oldest(r);
 	r->queue[r->queue_len++] = snapshot_ref(snap);
 	pthread_cond_signal(&r->wake);
 	pthread_mutex_unlock(&r->lock);
@@ -187,8 +187,8 @@ bool recorder_has_room(void *self)
 	bool has_room;
 
 	pthread_mutex_lock(&r->lock);
-	/* One place is for the next tick. A patient recorder waits when there is none. */
-	has_room = r->options.is_patient || r->queue_len + 1 < QUEUE_OF_ALL;
+	/* One place is for the next tick. One that waits for the disk waits when there is none. */
+	has_room = r->options.waits_for_disk || r->queue_len + 1 < QUEUE_OF_ALL;
 	pthread_mutex_unlock(&r->lock);
 	return has_room;
 }
@@ -242,13 +242,12 @@ static void set_notice(struct recorder *r, const char *text)
 }
 
 /* What the queue had to let go is part of the gap. */
-static void take_pushed_out(struct recorder *r)
+static void take_dropped(struct recorder *r)
 {
 	pthread_mutex_lock(&r->lock);
-	if (is_gap(&r->pushed_out))
-		widen_gap(&r->gap, r->pushed_out.from_ns, r->pushed_out.snapshots,
-		          r->pushed_out.events);
-	r->pushed_out = (struct store_gap){ 0 };
+	if (is_gap(&r->dropped))
+		widen_gap(&r->gap, r->dropped.from_ns, r->dropped.snapshots, r->dropped.events);
+	r->dropped = (struct store_gap){ 0 };
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -376,7 +375,7 @@ static void store_snapshot(struct recorder *r, const struct snapshot *snap)
 	bool is_stored;
 	int result;
 
-	take_pushed_out(r);
+	take_dropped(r);
 	write_folder(r, snap);
 	if (!r->store) { /* it could not be opened, which was reported */
 		count_lost(r, snap);

@@ -21,7 +21,7 @@ struct recorder_options {
 	struct runfolder *folder;    /* of the job, borrowed until recorder_close(); NULL: none */
 	bool opens_later; /* the thread opens the store, and if it cannot, nothing is stored: a job
 	                     is not held up, nor refused, for the sake of its record */
-	bool is_patient;  /* a push waits a while for a slow disk before it gives up the oldest */
+	bool waits_for_disk; /* a push waits a while for a slow disk before it gives up the oldest */
 };
 
 struct recorder_status {

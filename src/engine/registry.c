@@ -111,7 +111,7 @@ static void add_born(struct engine *e, struct watched_job *w, struct proc_id roo
 	jobs_add_born(jobs, w, root, clock_boot_at(w->row->job.started_ns),
 	              sampler_last(engine_sampler(e)), &ended);
 	engine_read_events(e);
-	jobs_bury(jobs, &ended);
+	jobs_mark_ended(jobs, &ended);
 	vec_done(&ended.list);
 }
 

@@ -23,7 +23,7 @@ static bool has_begun(const struct accounting *t, struct proc_id id)
 {
 	uint64_t cpu_ns;
 
-	return map_get(&t->begun_cpu, proc_key(id), &cpu_ns);
+	return map_get(&t->baseline_cpu, proc_key(id), &cpu_ns);
 }
 
 /* It is older, and what it used before it joined is not known. */
@@ -47,7 +47,7 @@ bool accounting_mark_counts(const struct accounting *t, struct proc_id id, uint6
 {
 	uint64_t begun_bytes;
 
-	if (map_get(&t->begun_peak, proc_key(id), &begun_bytes))
+	if (map_get(&t->baseline_peak, proc_key(id), &begun_bytes))
 		return mark_bytes > begun_bytes + MARK_NOISE_BYTES;
 	return !accounting_is_older(t, id) && !has_begun(t, id);
 }
@@ -58,8 +58,8 @@ static void begin_mark(struct accounting *t, struct proc_id id, const struct pro
 	uint64_t begun_bytes;
 
 	if (readings_has(r, PROC_PEAK_RSS) && has_begun(t, id) &&
-	    !map_get(&t->begun_peak, proc_key(id), &begun_bytes))
-		map_put(&t->begun_peak, proc_key(id), r->value[PROC_PEAK_RSS]);
+	    !map_get(&t->baseline_peak, proc_key(id), &begun_bytes))
+		map_put(&t->baseline_peak, proc_key(id), r->value[PROC_PEAK_RSS]);
 }
 
 /* A child begins with the mark of its parent until it runs a program, and with vfork it keeps that:
@@ -84,7 +84,7 @@ static void see_cpu(struct accounting *t, struct proc_id id, uint64_t cpu_ns)
 {
 	uint64_t key = proc_key(id), before = 0;
 
-	cpu_ns = since(&t->begun_cpu, id, cpu_ns);
+	cpu_ns = since(&t->baseline_cpu, id, cpu_ns);
 	if (!map_get(&t->seen, key, &before) && t->seen.len >= SEEN_MAX)
 		return;
 	if (cpu_ns <= before)
@@ -100,7 +100,7 @@ static void report_cpu(struct accounting *t, struct proc_id id, uint64_t cpu_ns)
 	if (map_get(&t->seen, proc_key(id), &before))
 		map_del(&t->seen, proc_key(id));
 	t->seen_cpu_ns -= before;
-	t->ended_cpu_ns += since(&t->begun_cpu, id, cpu_ns);
+	t->ended_cpu_ns += since(&t->baseline_cpu, id, cpu_ns);
 }
 
 static void take_totals(struct accounting *t, const struct event *e)
@@ -190,12 +190,12 @@ void accounting_take_usage(struct accounting *t, struct proc_id id, const char *
 void accounting_begin_process(struct accounting *t, struct proc_id id, const char *comm,
                               const struct proc_readings *now)
 {
-	if (t->begun_cpu.len >= SEEN_MAX)
+	if (t->baseline_cpu.len >= SEEN_MAX)
 		return;
 	if (!has_begun(t, id)) {
-		map_put(&t->begun_cpu, proc_key(id), readings_or(now, PROC_CPU_TIME, 0));
-		map_put(&t->begun_read, proc_key(id), readings_or(now, PROC_READ_BYTES, 0));
-		map_put(&t->begun_written, proc_key(id), readings_or(now, PROC_WRITE_BYTES, 0));
+		map_put(&t->baseline_cpu, proc_key(id), readings_or(now, PROC_CPU_TIME, 0));
+		map_put(&t->baseline_read, proc_key(id), readings_or(now, PROC_READ_BYTES, 0));
+		map_put(&t->baseline_written, proc_key(id), readings_or(now, PROC_WRITE_BYTES, 0));
 	}
 	begin_mark(t, id, now);
 	take_seen(t, id, comm, now);
@@ -210,9 +210,9 @@ void accounting_take_process(struct accounting *t, const struct proc_snap *p)
 	t->has_older |= accounting_is_older(t, p->s.id);
 	t->living_cpu_ns += readings_or(&p->s.r, PROC_CPU_TIME, 0) + p->s.waited_cpu_ns;
 	t->has_io |= readings_has(&p->s.r, PROC_READ_BYTES);
-	t->living_read_bytes += since(&t->begun_read, p->s.id,
+	t->living_read_bytes += since(&t->baseline_read, p->s.id,
 	                              readings_or(&p->s.r, PROC_READ_BYTES, 0));
-	t->living_written_bytes += since(&t->begun_written, p->s.id,
+	t->living_written_bytes += since(&t->baseline_written, p->s.id,
 	                                 readings_or(&p->s.r, PROC_WRITE_BYTES, 0));
 }
 
@@ -295,8 +295,8 @@ void accounting_done(struct accounting *t)
 {
 	failure_owner_done(&t->failures);
 	map_done(&t->seen);
-	map_done(&t->begun_cpu);
-	map_done(&t->begun_peak);
-	map_done(&t->begun_read);
-	map_done(&t->begun_written);
+	map_done(&t->baseline_cpu);
+	map_done(&t->baseline_peak);
+	map_done(&t->baseline_read);
+	map_done(&t->baseline_written);
 }

@@ -31,9 +31,10 @@ struct accounting {
 
 	/* Processes that are older than the job count from its start on. */
 	bool counts_from_start;
-	struct map begun_cpu; /* proc_key → CPU time when it joined */
-	struct map begun_peak; /* proc_key → the kernel's mark of its peak then, once it is known */
-	struct map begun_read, begun_written; /* proc_key → its I/O then */
+	struct map baseline_cpu; /* proc_key → CPU time when it joined */
+	struct map
+		baseline_peak; /* proc_key → the kernel's mark of its peak then, once it is known */
+	struct map baseline_read, baseline_written; /* proc_key → its I/O then */
 
 	uint64_t reaped_user_ns, reaped_system_ns, reaped_peak_bytes; /* from wait4 */
 	uint64_t
@@ -71,7 +72,7 @@ bool accounting_is_inherited(const struct accounting *t, uint64_t peak_bytes);
 void accounting_reap(struct accounting *t, const struct launch_end *end);
 /* The largest peak that wait4 returned; 0: none, or it may be that of a program of ours. */
 uint64_t accounting_reaped_peak(const struct accounting *t);
-/* Goes on with a job that was recorded up to now: what those used that are gone. The living report
- * what they used with the next tick. */
+/* Resumes a recorded job with the usage of its ended processes; live ones report theirs at the next
+ * tick. */
 void accounting_resume(struct accounting *t, const struct job *job, uint64_t ended_cpu_ns);
 void accounting_done(struct accounting *t);

@@ -8,7 +8,7 @@
 /* The processes that map shared memory. */
 struct sharers {
 	size_t count;
-	uint64_t who;
+	uint64_t members_hash;
 	uint64_t whole_bytes, most_bytes, most_then_bytes; /* undivided: now, and as it was read */
 	uint64_t shares_bytes, grown_bytes; /* as they were read, and since then */
 };
@@ -41,7 +41,7 @@ static struct sharers find_sharers(const struct job_memory_list *list)
 		if (!m->shmem_bytes)
 			continue;
 		s.count++;
-		s.who ^= proc_key(m->id);
+		s.members_hash ^= proc_key(m->id);
 		s.whole_bytes += m->shmem_bytes;
 		s.most_bytes = MAX(s.most_bytes, m->shmem_bytes);
 		s.most_then_bytes = MAX(s.most_then_bytes, m->read_shmem_bytes);
@@ -57,12 +57,12 @@ static void learn_growth(struct job_shmem *known, const struct sharers *s)
 	uint64_t grown = s->whole_bytes - MIN(known->whole_bytes, s->whole_bytes);
 	uint64_t added = s->shares_bytes - MIN(known->shares_bytes, s->shares_bytes);
 
-	known->knows_new &= s->who == known->who;
-	if (s->who == known->who && grown > s->whole_bytes / LITTLE) {
+	known->knows_new &= s->members_hash == known->members_hash;
+	if (s->members_hash == known->members_hash && grown > s->whole_bytes / LITTLE) {
 		known->new_ratio = (double)MIN(added, grown) / (double)grown;
 		known->knows_new = true;
 	}
-	known->who = s->who;
+	known->members_hash = s->members_hash;
 	known->shares_bytes = s->shares_bytes;
 	known->whole_bytes = s->whole_bytes;
 }
@@ -71,7 +71,7 @@ static uint64_t new_bytes(const struct job_shmem *known, const struct sharers *s
 {
 	uint64_t most = s->most_bytes - MIN(s->most_then_bytes, s->most_bytes);
 
-	if (known->knows_new && s->who == known->who)
+	if (known->knows_new && s->members_hash == known->members_hash)
 		return (uint64_t)(known->new_ratio * (double)s->grown_bytes);
 	if (s->count == 1 && s->most_then_bytes) /* it may share with processes of no job */
 		return (uint64_t)((double)most * (double)s->shares_bytes /

@@ -16,7 +16,7 @@ struct job_shmem {
 	uint64_t sum_bytes; /* at the last tick */
 	/* When all shares were read last: */
 	uint64_t shares_bytes, whole_bytes; /* divided by their users, and not */
-	uint64_t who;                       /* the proc_keys in one */
+	uint64_t members_hash;              /* of the proc_keys */
 	double new_ratio; /* of the growth of whole_bytes until then, what was new … */
 	bool knows_new;   /* … if that is known */
 };

@@ -41,7 +41,7 @@ static void take_process_cpu(struct job_usage *u, const struct accounting *t,
 
 	/* A child that ends while its parent is read may be in both: the end counts without. Until then it
 	 * does not fall, though the last process may have ended a moment before the job. */
-	if (!is_exact && (from->living || !from->has_ended) && !t->begun_cpu.len)
+	if (!is_exact && (from->living || !from->has_ended) && !t->baseline_cpu.len)
 		listed_ns = MAX(listed_ns, t->tree_cpu_ns);
 	u->cpu = figure(MAX(reaped_ns, listed_ns), is_exact ? QUALITY_EXACT : QUALITY_AT_LEAST);
 	if (!t->reaped_any)

@@ -116,7 +116,7 @@ static void kin_done(struct kin *kin)
 	vec_done(&kin->list);
 }
 
-static bool kin_add(struct kin *kin, struct proc_id id, pid_t ppid)
+static bool descendants_add(struct kin *kin, struct proc_id id, pid_t ppid)
 {
 	struct proc_id *slot;
 	uint64_t seen;
@@ -137,9 +137,10 @@ static bool kin_grows(struct kin *kin, const struct jobs *jobs, const struct sam
 
 	if (last)
 		vec_each(&last->procs, p)
-			found |= !own_program_is_helper(p->comm) && kin_add(kin, p->id, p->ppid);
+			found |= !own_program_is_helper(p->comm) &&
+			         descendants_add(kin, p->id, p->ppid);
 	vec_each(&jobs->births, birth)
-		found |= kin_add(kin, birth->id, birth->ppid);
+		found |= descendants_add(kin, birth->id, birth->ppid);
 	return found;
 }
 
@@ -248,13 +249,13 @@ void jobs_add_born(struct jobs *jobs, struct watched_job *w, struct proc_id root
 	}
 }
 
-void jobs_bury(struct jobs *jobs, const struct proc_ids *ended)
+void jobs_mark_ended(struct jobs *jobs, const struct proc_ids *ended)
 {
 	vec_each(&ended->list, id)
 		members_bury(&jobs->members, &jobs->roster, *id, clock_boot_ns());
 }
 
-/* Descendants of the opener that were born after the sheet began, and learned before we heard of it. The
+/* Descendants of the opener that were born after the sheet began, and learned before it was reported. The
  * dead are moved, too: events about them are still to be stored. */
 void jobs_move_to_sheet(struct jobs *jobs, struct proc_id opener, struct job_ref from,
                         struct job_ref to, uint64_t since_boot_ns, const struct sample *last)

@@ -74,7 +74,7 @@ void jobs_add_tree(struct jobs *jobs, job_handle job, struct proc_id root,
 void jobs_add_born(struct jobs *jobs, struct watched_job *w, struct proc_id root,
                    uint64_t since_boot_ns, const struct sample *last, struct proc_ids *ret);
 /* … whose ends were learned before that, if they were not since then. */
-void jobs_bury(struct jobs *jobs, const struct proc_ids *ended);
+void jobs_mark_ended(struct jobs *jobs, const struct proc_ids *ended);
 /* For a sheet that was announced late: descendants of the process that opened it, born since it began,
  * move to the sheet. */
 void jobs_move_to_sheet(struct jobs *jobs, struct proc_id opener, struct job_ref from,

@@ -365,7 +365,7 @@ static pid_t search_others(struct search *s, const struct process_request *q, pi
 	return found || !n ? found : ask_holders(s, n, except);
 }
 
-/* Who else has open what the link points to. */
+/* Other processes that have open what the link points to. */
 static void find_holder(struct search *s, const char *link, unsigned mode, struct blocked_call *b)
 {
 	struct process_request q = { .device_mode = mode };
@@ -455,8 +455,8 @@ static void put_file_name(struct search *s, struct blocked_call *b, int fd)
 	         scan_at_end(&name) ? "" : " ", (int)scan_left(&name), name.p);
 }
 
-/* One file is as good as a read from it. None at all: it sleeps until its time is over, or a signal comes. */
-static void look_up_files(struct search *s, const struct blocked_args *call, struct blocked_call *b)
+/* A single file is reported like a read from it; with none it sleeps until its timeout or a signal. */
+static void find_files(struct search *s, const struct blocked_args *call, struct blocked_call *b)
 {
 	struct blocked_files found;
 
@@ -533,7 +533,7 @@ static void look_up(struct search *s, const struct blocked_args *call, struct bl
 	else if (b->thing == BLOCKED_ON_FILE)
 		look_up_file(s, b);
 	else if (b->thing == BLOCKED_ON_FILES)
-		look_up_files(s, call, b);
+		find_files(s, call, b);
 	else if (b->thing == BLOCKED_ON_LOCK)
 		look_up_lock(s, call, b);
 	else if (b->thing == BLOCKED_ON_CHILD)

@@ -81,7 +81,8 @@ static void infer_end(const struct proc_sample *p, const struct map *ended, uint
 		add_life_event(snap, EVENT_EXIT, p, boot_ns);
 }
 
-void infer_lives(const struct sample *prev, const struct sample *cur, struct snapshot *snap)
+void infer_births_and_ends(const struct sample *prev, const struct sample *cur,
+                           struct snapshot *snap)
 {
 	struct map began = reported(cur, EVENT_SPAWN), ended = reported(cur, EVENT_EXIT);
 	size_t i = 0, n = prev->procs.len;

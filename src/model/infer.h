@@ -8,4 +8,5 @@
 /* Steps of the wall clock and time asleep. */
 void infer_clocks(const struct sample *prev, const struct sample *cur, struct snapshot *snap);
 /* Spawns and exits without an event: used when there is no lifecycle source or it lost some. */
-void infer_lives(const struct sample *prev, const struct sample *cur, struct snapshot *snap);
+void infer_births_and_ends(const struct sample *prev, const struct sample *cur,
+                           struct snapshot *snap);

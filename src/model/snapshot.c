@@ -370,8 +370,8 @@ static void give_gpu_event(struct snapshot *snap, size_t at, const struct sample
 }
 
 /* Those that are added meanwhile have their jobs. */
-static void give_gpu_events(struct snapshot *snap, const struct sample *prev,
-                            const struct sample *cur, const struct job_roster *jobs)
+static void assign_gpu_events(struct snapshot *snap, const struct sample *prev,
+                              const struct sample *cur, const struct job_roster *jobs)
 {
 	size_t n = snap->events.len;
 
@@ -387,7 +387,7 @@ static void build_events(struct snapshot *snap, const struct sample *prev, const
 	if (prev)
 		infer_clocks(prev, cur, snap);
 	if (prev && !cur->events_complete)
-		infer_lives(prev, cur, snap);
+		infer_births_and_ends(prev, cur, snap);
 	vec_each(&snap->events, e) {
 		if (!e->wall_ns)
 			e->wall_ns = cur->wall_ns - (cur->boot_ns - e->boot_ns);
@@ -402,7 +402,7 @@ static void build_events(struct snapshot *snap, const struct sample *prev, const
 		}
 		hold_to_job(snap, e);
 	}
-	give_gpu_events(snap, prev, cur, jobs);
+	assign_gpu_events(snap, prev, cur, jobs);
 	if (jobs_only)
 		drop_outside_jobs(snap, prev, cur);
 	if (snap->events.len)

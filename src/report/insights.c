@@ -186,7 +186,7 @@ static void add_finding(struct insights *in, const struct property_table *t,
 	p->to = f->to;
 	p->p = f->p;
 	p->q = f->q;
-	p->effect = rate_of(f->inside) - rate_of(f->outside);
+	p->effect = rate_test_ratio(f->inside) - rate_test_ratio(f->outside);
 	p->low = f->interval.low;
 	p->high = f->interval.high;
 	for (size_t i = 0; i < t->rows.len; i++)

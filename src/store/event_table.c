@@ -10,8 +10,8 @@
 #include "store/process_table.h"
 #include "store/store_handle.h"
 
-#define OUTSIDERS_PER_S 50.0
-#define OUTSIDERS_BURST 200000.0
+#define NONJOB_PER_S 50.0
+#define NONJOB_BURST 200000.0
 #define EVENTS_PER_PUT 100000
 #define DETAILS_MAX ((size_t)1 << 16) /* bytes; what a job's socket accepts fits */
 /* Signals to the same process by the same sender in one tick that are stored one by one; the rest is
@@ -111,11 +111,11 @@ static bool may_store(struct store *st, const struct event *e)
 {
 	if (e->job >= 0 || e->kind == EVENT_KILL || e->kind == EVENT_OOM)
 		return true;
-	if (st->events.outsiders < OUTSIDERS_BURST) {
-		st->events.outsiders++;
+	if (st->events.nonjob_processes < NONJOB_BURST) {
+		st->events.nonjob_processes++;
 		return true;
 	}
-	st->events.outsiders_lost++;
+	st->events.nonjob_lost++;
 	return false;
 }
 
@@ -221,8 +221,8 @@ static int put_own(struct store *st, const struct snapshot *snap, struct err *er
 
 	if (st->own_event[0])
 		r = put_text(st, snap, EVENT_RECORDER, 0, st->own_event, err);
-	if (r == 0 && st->events.outsiders_lost && st->snapshots.keyframe.at == 0)
-		r = put_text(st, snap, EVENT_LOSS, (int64_t)st->events.outsiders_lost,
+	if (r == 0 && st->events.nonjob_lost && st->snapshots.keyframe.at == 0)
+		r = put_text(st, snap, EVENT_LOSS, (int64_t)st->events.nonjob_lost,
 		             "events of processes outside jobs came too fast to store all", err);
 	return r;
 }
@@ -278,7 +278,8 @@ static int put_all(struct store *st, const struct snapshot *snap, struct err *er
 	size_t stored = 0;
 	int r = put_own(st, snap, err);
 
-	st->events.outsiders = MAX(0.0, st->events.outsiders - elapsed_s * OUTSIDERS_PER_S);
+	st->events.nonjob_processes = MAX(0.0, st->events.nonjob_processes -
+	                                               elapsed_s * NONJOB_PER_S);
 	map_shrink(&st->events.signals); /* by what the snapshot before needed */
 	map_reset(&st->events.signals);
 	vec_each(&snap->events, e) {
@@ -288,7 +289,7 @@ static int put_all(struct store *st, const struct snapshot *snap, struct err *er
 		    !is_single(st, e, (size_t)(e - snap->events.at)))
 			continue;
 		if (stored++ >= EVENTS_PER_PUT)
-			st->events.outsiders_lost++;
+			st->events.nonjob_lost++;
 		else if (e->id.pid)
 			r = put_process_event(st, snap, e, err);
 		else

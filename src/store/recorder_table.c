@@ -129,13 +129,13 @@ void recorder_table_undo(struct store *st)
 }
 
 /* One that leaves nothing open needs a row or two only. */
-int recorder_table_end(struct store *st, int64_t snapshot, uint64_t wall_ns, bool has_lives,
-                       struct err *err)
+int recorder_table_end(struct store *st, int64_t snapshot, uint64_t wall_ns,
+                       bool has_live_processes, struct err *err)
 {
 	const struct snapshots_put *s = &st->snapshots;
 	int r = 0;
 
-	if (has_lives || job_table_has_running(st))
+	if (has_live_processes || job_table_has_running(st))
 		return end_recorder(st, st->recorder, err);
 	/* After a rollback none is open, but the one before still is. */
 	if (snapshot)

@@ -144,7 +144,7 @@ void snapshot_table_commit(struct store *st, const struct snapshot *snap)
 
 	s->open_keyframe = s->keyframe.id;
 	if (s->keyframe.at++ == 0)
-		st->events.outsiders_lost = 0;
+		st->events.nonjob_lost = 0;
 	s->keyframe.minute = snap->wall_ns / (60 * NS_PER_S);
 	s->last = s->next;
 	s->wall_ns = snap->wall_ns;

@@ -17,8 +17,8 @@
 #include "store/store_table.h"
 
 struct event_flow {
-	double outsiders; /* lives outside jobs that were stored: a leaky bucket */
-	uint64_t outsiders_lost;
+	double nonjob_processes; /* lives outside jobs that were stored: a leaky bucket */
+	uint64_t nonjob_lost;
 	struct map
 		signals; /* of one snapshot: hash of process, signal and sender → index << 32 | n */
 	uint64_t cpu_ns; /* CPU time that the events of snapshots took */
@@ -82,9 +82,9 @@ void transaction_checkpoint(struct store *st, bool all);
 /* recorder_table.c */
 int recorder_table_begin(struct store *st, struct err *err) must_check; /* within a transaction */
 void recorder_table_undo(struct store *st);                             /* after a rollback */
-/* Our own end, with the last snapshot (0: none). `has_lives`: some process was still there. */
-int recorder_table_end(struct store *st, int64_t snapshot, uint64_t wall_ns, bool has_lives,
-                       struct err *err) must_check;
+/* Our own end, with the last snapshot (0: none). `has_live_processes`: some process was still there. */
+int recorder_table_end(struct store *st, int64_t snapshot, uint64_t wall_ns,
+                       bool has_live_processes, struct err *err) must_check;
 /* Whether the job of a brief recorder has ended, and with it the recorder. */
 bool recorder_table_is_over(const struct store *st, size_t live_processes);
 

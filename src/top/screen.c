@@ -17,7 +17,7 @@
 #define RECONNECT_NS NS_PER_S
 #define KEYS_AT_ONCE 64 /* then the screen is drawn */
 
-void screen_say(struct screen *s, bool is_bad, const char *fmt, ...)
+void screen_show_message(struct screen *s, bool is_bad, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -71,7 +71,7 @@ static void take_frame(struct screen *s)
 	choose_context(s);
 }
 
-/* The last screen stays, and says so. */
+/* The last screen stays, with a message. */
 static void lose(struct screen *s, const struct err *err)
 {
 	bool was_daemon = s->link.source == FRAME_DAEMON;
@@ -133,7 +133,7 @@ void screen_show_past(struct screen *s)
 	struct err err;
 
 	if (past_frame(&s->past, &s->frame, &err) < 0) {
-		screen_say(s, true, "%s", err.msg);
+		screen_show_message(s, true, "%s", err.msg);
 		return;
 	}
 	past_place(&s->past, s->state.place, sizeof s->state.place);
@@ -150,7 +150,7 @@ bool screen_enter_past(struct screen *s, uint64_t back_ns)
 
 	s->past_since_ns = now - MIN(back_ns, now);
 	if (!open_past(s, &err) || past_load(&s->past, s->past_since_ns, &err) < 0) {
-		screen_say(s, true, "no time travel: %s", err.msg);
+		screen_show_message(s, true, "no time travel: %s", err.msg);
 		return false;
 	}
 	s->state.is_past = true;
@@ -164,7 +164,7 @@ void screen_leave_past(struct screen *s)
 	s->state.is_past = s->state.is_paused = false;
 	s->state.place[0] = '\0';
 	top_state_forget_trails(&s->state);
-	screen_say(s, false, "back to now");
+	screen_show_message(s, false, "back to now");
 }
 
 /* At the end there may be something new: recording goes on. */
@@ -177,7 +177,7 @@ void screen_step(struct screen *s, long by)
 		uint64_t at_ns = s->past.moments.at[last].wall_ns;
 
 		if (past_load(&s->past, s->past_since_ns, &err) < 0) {
-			screen_say(s, true, "%s", err.msg);
+			screen_show_message(s, true, "%s", err.msg);
 			return;
 		}
 		(void)past_goto(&s->past, at_ns);
@@ -185,7 +185,9 @@ void screen_step(struct screen *s, long by)
 	if (past_step(&s->past, by))
 		screen_show_past(s);
 	else
-		screen_say(s, false, by > 0 ? "this is the latest sample" : "this is the first sample");
+		screen_show_message(s, false,
+		                    by > 0 ? "this is the latest sample"
+		                           : "this is the first sample");
 }
 
 /* ---- signals --------------------------------------------------------------------------------- */

@@ -68,7 +68,7 @@ void screen_ask_kill(struct screen *s)
 	s->state.victim_count = 0;
 	s->state.menu = 0;
 	if (s->state.is_past) {
-		screen_say(s, false, "this is the past; Esc goes back to now");
+		screen_show_message(s, false, "this is the past; Esc goes back to now");
 		return;
 	}
 	if (s->state.marked.len)
@@ -76,7 +76,7 @@ void screen_ask_kill(struct screen *s)
 	else if (row && row->kind != TOP_ROW_OTHERS)
 		choose_row(s, row);
 	if (!s->state.victim_count)
-		screen_say(s, false, "select a process, a sheet or a job first");
+		screen_show_message(s, false, "select a process, a sheet or a job first");
 	else
 		s->state.mode = TOP_KILLING;
 }
@@ -115,10 +115,12 @@ void screen_kill(struct screen *s)
 	process_reader_free(reader);
 	map_reset(&s->state.marked);
 	if (last && !sent)
-		screen_say(s, true, "not sent: %s", last == -ESRCH ? "it has ended" : strerror(-last));
+		screen_show_message(s, true, "not sent: %s",
+		                    last == -ESRCH ? "it has ended" : strerror(-last));
 	else
-		screen_say(s, false, "%s was sent to %zu process%s", signo == SIGKILL ? "SIGKILL" : "SIGTERM",
-		           sent, sent == 1 ? "" : "es");
+		screen_show_message(s, false, "%s was sent to %zu process%s",
+		                    signo == SIGKILL ? "SIGKILL" : "SIGTERM", sent,
+		                    sent == 1 ? "" : "es");
 }
 
 /* ---- other verbs ----------------------------------------------------------------------------- */
@@ -180,11 +182,11 @@ void screen_read(struct screen *s, const char *verb)
 	pid_t pid;
 
 	if (!id) {
-		screen_say(s, false, "select a job first");
+		screen_show_message(s, false, "select a job first");
 		return;
 	}
 	if (pipe2(fds, O_CLOEXEC) < 0) {
-		screen_say(s, true, "pipe: %s", strerror(errno));
+		screen_show_message(s, true, "pipe: %s", strerror(errno));
 		return;
 	}
 	pid = start_verb(s, verb, id, fds[1]);
@@ -218,7 +220,7 @@ void screen_trace(struct screen *s)
 	pid_t pid;
 
 	if (!row || row->kind != TOP_ROW_PROC || s->state.is_past) {
-		screen_say(s, false, "select a process that runs now");
+		screen_show_message(s, false, "select a process that runs now");
 		return;
 	}
 	snprintf(word, sizeof word, "%d", (int)s->frame.procs.at[row->index].pid);

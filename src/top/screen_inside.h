@@ -26,7 +26,7 @@ struct screen {
 };
 
 /* For a few seconds in the last line. */
-void screen_say(struct screen *s, bool is_bad, const char *fmt, ...) printf_like(3, 4);
+void screen_show_message(struct screen *s, bool is_bad, const char *fmt, ...) printf_like(3, 4);
 /* A key or the mouse. */
 void screen_key(struct screen *s, struct terminal_event e);
 /* Rows follow from the frame and the state. */

@@ -40,7 +40,8 @@ static void go_to_time(struct screen *s)
 	bool is_there;
 
 	if (!time_parse(scan_str(s->state.input), now, &ns)) {
-		screen_say(s, true, "'%.40s' is not a time: " TIME_GRAMMAR, s->state.input);
+		screen_show_message(s, true, "'%.40s' is not a time: " TIME_GRAMMAR,
+		                    s->state.input);
 		return;
 	}
 	if (!s->state.is_past || ns < s->past_since_ns)
@@ -49,13 +50,14 @@ static void go_to_time(struct screen *s)
 	is_there = past_goto(&s->past, ns);
 	screen_show_past(s);
 	if (!is_there)
-		screen_say(s, false, "nothing was recorded after that; this is the latest sample");
+		screen_show_message(s, false,
+		                    "nothing was recorded after that; this is the latest sample");
 }
 
 static void find(struct screen *s, bool from_here)
 {
 	if (s->state.search[0] && !top_state_find(&s->state, &s->frame, from_here))
-		screen_say(s, false, "no row has '%.60s'", s->state.search);
+		screen_show_message(s, false, "no row has '%.60s'", s->state.search);
 }
 
 static void accept_input(struct screen *s)
@@ -146,7 +148,7 @@ static void kill_key(struct screen *s, int key)
 		screen_kill(s);
 	} else if (key != KEY_RESIZED) {
 		s->state.mode = TOP_NORMAL;
-		screen_say(s, false, "nothing was sent");
+		screen_show_message(s, false, "nothing was sent");
 	}
 }
 
@@ -217,7 +219,7 @@ static void mark(struct screen *s)
 	uint64_t pid;
 
 	if (!row || row->kind != TOP_ROW_PROC) {
-		screen_say(s, false, "only processes can be marked");
+		screen_show_message(s, false, "only processes can be marked");
 		return;
 	}
 	pid = (uint64_t)s->frame.procs.at[row->index].pid;
@@ -271,7 +273,7 @@ static void go(struct screen *s, bool found, const char *otherwise)
 	if (found)
 		screen_show_past(s);
 	else
-		screen_say(s, false, "%s", otherwise);
+		screen_show_message(s, false, "%s", otherwise);
 }
 
 static bool past_key(struct screen *s, int key)

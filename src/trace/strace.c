@@ -141,7 +141,7 @@ pid_t strace_keeper_start(const struct strace_options *o, int control_fd, struct
 	return keeper;
 }
 
-struct strace *strace_new(int take_fd, pid_t keeper)
+struct strace *strace_keeper_connect(int take_fd, pid_t keeper)
 {
 	struct strace *s = xcalloc(1, sizeof *s);
 
@@ -163,7 +163,7 @@ int strace_start(const struct strace_options *o, struct strace **ret, struct err
 		close(ends[0]);
 		return keeper;
 	}
-	*ret = strace_new(ends[0], keeper);
+	*ret = strace_keeper_connect(ends[0], keeper);
 	return 0;
 }
 

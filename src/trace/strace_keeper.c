@@ -84,7 +84,7 @@ struct strace_pipes {
 };
 
 /* The children that strace makes to try out ptrace(2) stay behind, stopped, if it is killed just then. So the kernel is
- * to send SIGKILL to all that have the gate open, once we, who hold its other end, are gone. */
+ * to send SIGKILL to all that have the gate open, once we, the holder of its other end, are gone. */
 static void guard_group(int gate)
 {
 	if (dup2(gate, STRACE_GATE_FD) < 0 || fcntl(STRACE_GATE_FD, F_SETSIG, SIGKILL) < 0 ||
@@ -257,7 +257,7 @@ static bool take_trace(struct keeper *k)
 }
 
 /* The first message that is no notice is the reason when it fails. */
-static void hear(struct keeper *k, struct scan line)
+static void take_message(struct keeper *k, struct scan line)
 {
 	size_t n;
 
@@ -288,9 +288,9 @@ static bool take_messages(struct keeper *k)
 	k->message_len += (size_t)n;
 	left = scan_mem(k->message, k->message_len);
 	while (memchr(left.p, '\n', scan_left(&left)) && scan_line(&left, &line))
-		hear(k, line);
+		take_message(k, line);
 	if (left.p == k->message && k->message_len == sizeof k->message) {
-		hear(k, left);
+		take_message(k, left);
 		left.p = left.end;
 	}
 	k->message_len = scan_left(&left);

@@ -19,7 +19,7 @@ struct strace_plan {
 pid_t strace_keeper_start(const struct strace_options *o, int control_fd, struct err *err)
 	must_check;
 /* The other end of the socket of a keeper; its pid if it is a child of ours, else 0. */
-struct strace *strace_new(int take_fd, pid_t keeper);
+struct strace *strace_keeper_connect(int take_fd, pid_t keeper);
 
 /* Async-signal-safe. */
 _Noreturn void strace_keeper_run(const struct strace_plan *plan);

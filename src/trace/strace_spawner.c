@@ -191,7 +191,7 @@ int strace_spawner_start(struct strace_spawner *sp, const struct strace_options 
 		return err_set(err, EAGAIN, "the process that starts strace does not answer: %s",
 		               strerror(-r));
 	}
-	*ret = strace_new(ends[0], 0);
+	*ret = strace_keeper_connect(ends[0], 0);
 	return 0;
 }
 

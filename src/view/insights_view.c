@@ -105,8 +105,8 @@ void insight_describe(const struct insight *i, char *to, size_t size)
 	put_which(i, &text);
 	snprintf(to, size,
 	         "jobs of type %s %s failed %s of the time, others %s; n = %llu; q %s %.4g",
-	         p->job_type, text.at, format_percent(rate_of(i->inside)).at,
-	         format_percent(rate_of(i->outside)).at, (unsigned long long)p->support,
+	         p->job_type, text.at, format_percent(rate_test_ratio(i->inside)).at,
+	         format_percent(rate_test_ratio(i->outside)).at, (unsigned long long)p->support,
 	         p->q <= 1.0 / (CORRELATION_PERMUTATIONS + 1) ? "<=" : "=", p->q);
 }
 

@@ -86,7 +86,7 @@ static void test_correlation__reports_the_lower_side_if_that_fails_more(void **s
 	assert_true(correlation_find(&g, 1, 1, NULL, &f));
 	assert_int_equal(f.list.len, 1);
 	assert_true(isinf(f.list.at[0].from) && fabs(f.list.at[0].to - 0.4) < 0.1);
-	assert_true(rate_of(f.list.at[0].inside) > rate_of(f.list.at[0].outside));
+	assert_true(rate_test_ratio(f.list.at[0].inside) > rate_test_ratio(f.list.at[0].outside));
 	correlation_findings_done(&f);
 }
 

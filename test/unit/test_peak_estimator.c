@@ -22,7 +22,7 @@ static void test_allocation_cost__of_a_run_that_fits_is_what_it_does_not_use(voi
 {
 	unsigned failed;
 
-	assert_near(allocation_cost(10 * GB, 4 * GB, 3600, 0, &failed), 6 * GB * 3600);
+	assert_near(peak_estimator_cost(10 * GB, 4 * GB, 3600, 0, &failed), 6 * GB * 3600);
 	assert_int_equal(failed, 0);
 }
 
@@ -31,7 +31,7 @@ static void test_allocation_cost__retries_at_the_largest_seen(void **state)
 	unsigned failed;
 
 	/* 2 GB fail, then 9 GB hold 5. */
-	assert_near(allocation_cost(2 * GB, 5 * GB, 10, 9 * GB, &failed), (2 + 4) * GB * 10);
+	assert_near(peak_estimator_cost(2 * GB, 5 * GB, 10, 9 * GB, &failed), (2 + 4) * GB * 10);
 	assert_int_equal(failed, 1);
 }
 
@@ -40,7 +40,7 @@ static void test_allocation_cost__doubles_beyond_the_largest_seen(void **state)
 	unsigned failed;
 
 	/* 2, 3 (the largest), 6, 12 hold 7. */
-	assert_near(allocation_cost(2 * GB, 7 * GB, 1, 3 * GB, &failed), (2 + 3 + 6 + 5) * GB);
+	assert_near(peak_estimator_cost(2 * GB, 7 * GB, 1, 3 * GB, &failed), (2 + 3 + 6 + 5) * GB);
 	assert_int_equal(failed, 3);
 }
 

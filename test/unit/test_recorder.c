@@ -184,7 +184,7 @@ static void test_recorder__may_wait_for_the_disk_before_it_drops_anything(void *
 {
 	struct fixture *fx = *state;
 
-	open_recorder(fx, (struct recorder_options){ .is_patient = true });
+	open_recorder(fx, (struct recorder_options){ .waits_for_disk = true });
 	for (int i = 0; i < 100; i++)
 		push(fx, begin_snapshot(fx));
 	assert_true(recorder_sync(fx->recorder, PATIENCE_NS));

@@ -25,7 +25,7 @@ struct load {
 struct client {
 	int device;
 	uint64_t id;
-	struct proc_id owner, heir; /* who had it; who holds it at this tick */
+	struct proc_id owner, current_holder; /* … at this tick */
 	uint64_t read_ns, before_ns;
 	bool is_here; /* at this tick */
 	bool has_before;
@@ -121,8 +121,8 @@ static void take_client(struct client *k, struct proc_id id, const struct drm_cl
                         uint64_t now_ns)
 {
 	if (!k->is_here || proc_id_eq(k->owner, id) ||
-	    (!proc_id_eq(k->heir, k->owner) && is_older(id, k->heir)))
-		k->heir = id;
+	    (!proc_id_eq(k->current_holder, k->owner) && is_older(id, k->current_holder)))
+		k->current_holder = id;
 	/* Without an id, the descriptors of a process cannot be told apart: the largest counts. */
 	if (!k->is_here || read->has_id || read->memory_bytes > k->now.memory_bytes)
 		k->now = *read;
@@ -298,7 +298,7 @@ void drm_clients_end(struct drm_clients *c, const struct drm_devices *devices, s
                      struct sample *to)
 {
 	vec_each(&c->clients, k)
-		k->owner = k->heir;
+		k->owner = k->current_holder;
 	for (size_t i = 0; i < c->clients.len; i++)
 		if (c->clients.at[i].is_here && !is_put(c, i))
 			put_use(c, i, first, to);
