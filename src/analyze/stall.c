@@ -92,7 +92,7 @@ static void describe(const struct blocked_call *b, enum stall_kind kind, struct 
 	buf_done(&text);
 }
 
-/* The kinds are in the order of how much they say. */
+/* The kinds are in the order of how much they explain. */
 void stall_find(const struct blocked_call *calls, size_t n, size_t n_processes, struct stall *ret)
 {
 	const struct blocked_call *found = NULL;

@@ -110,7 +110,7 @@ void verdict_facts_add_anomaly(struct verdict_facts *f, const struct anomaly_rec
 	}
 }
 
-/* A program that fails of an error most often says so. */
+/* A program that fails of an error most often reports it. */
 static bool is_message(const struct last_call_record *c)
 {
 	return c->text && (strncmp(c->text, "write(2", 7) == 0 ||

@@ -34,16 +34,17 @@ static pid_t pid_of(const struct daemon_client *ask)
 /* "the daemon at /run/proctor/daemon.sock, process 4711, does not answer …" */
 static int name_it(const struct daemon_client *ask, int r, struct err *err)
 {
-	char who[32] = "";
+	char process[32] = "";
 
 	if (r != -ETIMEDOUT && r != -ECONNRESET && r != -EPIPE)
 		return r;
 	if (ask->pid)
-		snprintf(who, sizeof who, "process %d, ", ask->pid);
+		snprintf(process, sizeof process, "process %d, ", ask->pid);
 	if (r == -ETIMEDOUT)
 		return err_set(err, -r, "the daemon at %.160s, %sdoes not answer within %.3g s",
-		               ask->path, who, (double)ask->patience_ns / 1e9);
-	return err_set(err, -r, "the daemon at %.160s, %sclosed the connection", ask->path, who);
+		               ask->path, process, (double)ask->patience_ns / 1e9);
+	return err_set(err, -r, "the daemon at %.160s, %sclosed the connection", ask->path,
+	               process);
 }
 
 int daemon_client_open_within(const char *socket, uint64_t patience_ns, struct daemon_client *ret,

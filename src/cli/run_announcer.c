@@ -134,7 +134,7 @@ static void announce_dropped(struct run_announcer *h, struct announcer *to)
 	send(h, to, &j, "job.mark");
 }
 
-/* A daemon that comes later hears of the sheets that run, and of the last that was completed: so
+/* A daemon that comes later learns of the sheets that run, and of the last that was completed: so
  * far is the job. */
 static void greet(void *self, struct announcer *to)
 {

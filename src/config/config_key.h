@@ -36,7 +36,7 @@ struct config_key {
 #define CONFIG_KEYS_MAX 64
 extern const struct config_key config_keys[]; /* ends with a NULL section */
 
-/* What its values look like, in words. */
+/* The form of its values, in words. */
 const char *config_type_values(enum config_type type);
 /* NULL when there is none. */
 const struct config_key *config_key_find(struct scan section, struct scan name);

@@ -20,7 +20,7 @@ struct socket_path_env socket_path_environment(const char *option);
 /* Where to listen. -ENOENT: unknown, -EINVAL: not an absolute path; the message names what to set. */
 int socket_path_own(const struct socket_path_env *env, char ret[static CONFIG_PATH_MAX],
                     struct err *err) must_check;
-/* Where a client looks for a daemon, in order: the socket that was named, or else the user's own and
+/* Where a client searches for a daemon, in order: the socket that was named, or else the user's own and
  * then the machine's. False: there are no more. */
 bool socket_path_find(const struct socket_path_env *env, unsigned nth,
                       char ret[static CONFIG_PATH_MAX]);

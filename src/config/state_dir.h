@@ -16,7 +16,7 @@ struct state_dir_env {
 	const char *xdg_state_home; /* relative values are ignored, as XDG requires */
 	const char *home;
 	const char *cwd; /* for relative paths in `option` and `ours` */
-	bool is_root; /* … who may write to the machine's: root of a user namespace often may not */
+	bool is_root; /* … which may write to the machine's: root of a user namespace often may not */
 };
 
 #define STATE_DIR_ROOM 4096 /* bytes of one entry in the user database */

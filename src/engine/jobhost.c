@@ -102,7 +102,7 @@ static void terminate_all(struct jobhost *h)
 	signal_all(h, SIGCONT); /* a stopped process receives SIGTERM only then */
 }
 
-/* The job fails: what its processes do now may be why. Before any of them is signalled or let go. */
+/* The job is failing: records its processes' last calls before any is signalled or released. */
 static void record_living(struct jobhost *h)
 {
 	if (!h->has_recorded_living)
@@ -140,7 +140,7 @@ static void on_time_limit(void *self)
 
 /* ---- what the launcher reports --------------------------------------------------------------- */
 
-/* A source that reports ends by pid alone looks up the process, and the command was there before it
+/* A source that reports ends by pid alone finds the process, and the command was there before it
  * was opened: its record is read while it can still be looked up. */
 static void on_dying(void *self)
 {
@@ -318,7 +318,7 @@ static void add_command(struct jobhost *h)
 	(void)engine_emit(h->engine, &e, NULL, NULL);
 }
 
-/* The kernel reports the larger one of this and of what its program had, unless BPF looks closer. */
+/* The kernel reports the larger one of this and of what its program had, unless BPF is more exact. */
 static void read_inherited_peak(struct jobhost *h)
 {
 	if (!jobs_of(h)->sources.totals)

@@ -44,7 +44,7 @@ static void learn(struct tracing *t, const struct sample *s)
 	}
 }
 
-/* What its own recorder writes into our store we would count in vain, and all users pay for it. */
+/* Skips jobs whose recorder writes into our store: counting twice would slow down every process for nothing. */
 static bool is_counted_elsewhere(const struct jobs *jobs, struct proc_id id)
 {
 	const struct job_row *row = job_roster_get(&jobs->roster, jobs_find_process(jobs, id.pid));

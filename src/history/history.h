@@ -87,7 +87,7 @@ int history_process(struct history *r, pid_t pid, uint32_t uid, struct history_c
                     size_t limit, reader_point_fn fn, void *self, struct err *err) must_check;
 
 /* How the store grows, and what retention will take from it: rough, from the share of its rows. NAN: it
- * holds too little to tell. */
+ * holds too little to know. */
 struct history_storage {
 	double growth_bytes_per_day; /* written in a day, as in the last one */
 	double freed_bytes_per_day; /* … that retention deletes or condenses within the next day */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* When there are snapshots of the machine, and how busy it was: an index for those who travel in time. */
+/* When there are snapshots of the machine, and how busy it was: an index for going back in time. */
 #include <math.h>
 
 #include "history/history_handle.h"

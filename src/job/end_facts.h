@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* end_facts.h - what the events of a job say about how it died: the signals that its command received,
+/* end_facts.h - what the events of a job show about how it died: the signals that its command received,
  * and the processes that were killed. cause.h draws the conclusion. */
 #pragma once
 

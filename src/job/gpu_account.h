@@ -3,7 +3,7 @@
  * those GPUs are with all that run there. Pure.
  *
  * The GPUs that count are those on which a process of the job was found. Where the driver does not list
- * processes, or lists some that we cannot tell (in a container), all GPUs count, and the job's own share
+ * processes, or lists some that we cannot identify (in a container), all GPUs count, and the job's own share
  * is not known. */
 #pragma once
 

@@ -74,12 +74,11 @@ struct job_memory {
  * job (UINT64_MAX: not known). */
 void job_memory_add(struct job_memory *m, const struct proc_sample *p);
 uint64_t job_memory_sum(struct job_memory *m, uint64_t machine_shmem_bytes);
-/* What they used between the last two ticks, by a mark that rose meanwhile above what either of them saw: beside it no
- * more is counted of the others than at both. 0: no more than at the ticks. */
+/* What they used between the last two ticks, by a high-water mark that rose meanwhile above what either tick saw; of the
+ * other processes only what they had at both is added. 0: no more than at the ticks. */
 uint64_t job_memory_between(const struct job_memory *m);
-/* What they used when the resident memory of one of them, or, if it is not known which, of the largest, was at
- * its mark: what it had beyond the most that a tick saw is taken to be of the same kinds. 0: not known, or a tick has
- * shown the mark already. */
+/* The job's memory when that process (or the largest one) was at its high-water mark. Growth beyond the largest
+ * sample is assumed to be of the same kinds. 0: unknown, or a tick has shown the mark already. */
 uint64_t job_memory_at_mark(const struct job_memory *m, struct proc_id id, uint64_t mark_bytes);
 uint64_t job_memory_at_largest_mark(const struct job_memory *m, uint64_t mark_bytes);
 void job_memory_done(struct job_memory *m);

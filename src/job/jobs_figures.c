@@ -9,8 +9,8 @@
 #include "job/cpu_spread.h"
 #include "job/sheet_tree.h"
 
-/* Whether its figures are ours to compute: not those of one that ended before us, or whose recorder reported
- * it when its process was gone. Those of a job whose recorder writes into our store are shown while it runs. */
+/* Whether we compute its figures: not for a job that ended before we started, nor for one announced after its
+ * process was gone. Jobs whose recorder writes into our store are shown while they run. */
 static bool keeps_accounts(const struct watched_job *w)
 {
 	return !w->is_past && (!w->row->job.has_recorder || w->row->processes);

@@ -29,7 +29,7 @@ struct watched_job_hooks {
 	const struct cgroup_readings *(*measure)(void *self, const struct snapshot *snap);
 	/* … and after: the end. */
 	void (*complete)(void *self, const struct snapshot *snap);
-	/* When it failed: what the events do not say about why. */
+	/* When it failed: what the events do not show about why. */
 	void (*explain)(void *self, struct cause_facts *facts);
 	/* At last: the job as the snapshot shows it. */
 	void (*show)(void *self, const struct job *job);

@@ -48,5 +48,5 @@ void kernel_list_begin(struct kernel_list *l);
 const char *kernel_list_next(struct kernel_list *l, int dir_fd, int *ret_error);
 /* The next pid or tid that a directory is named for; 0 at the end, or with an error. */
 pid_t kernel_list_next_pid(struct kernel_list *l, int dir_fd, int *ret_error);
-/* What the kernel calls this boot, 36 characters. False: it does not say. */
+/* What the kernel calls this boot, 36 characters. False: it is not known. */
 bool kernel_file_boot_id(int root_fd, char ret[static 37]);

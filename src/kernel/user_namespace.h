@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* user_namespace.h - our user outside of our user namespace: root of a rootless container is a plain user
- * there, who owns its files. */
+ * there, and the owner of its files. */
 #pragma once
 
 #include <sys/types.h>

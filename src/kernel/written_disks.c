@@ -58,7 +58,7 @@ static void put_directory(int fd_dir, const char *name, struct disk_use *use)
 		snprintf(use->path, sizeof use->path, "…%s", path + len - (sizeof use->path - 4));
 }
 
-/* What is read-only, or holds no data, as that of memfd, is left out. */
+/* Skips read-only file systems and those without storage, such as memfd's. */
 static bool read_room(int fd_dir, const char *name, bool is_root, struct disk_use *ret)
 {
 	cleanup(closep) int fd = openat(fd_dir, name, O_PATH | O_CLOEXEC);

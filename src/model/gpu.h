@@ -58,7 +58,7 @@ struct gpu_sample {
 	char name[GPU_TEXT_MAX];
 	char uuid[GPU_TEXT_MAX];
 	char bus[GPU_BUS_MAX]; /* "0000:03:00.0"; "": not known */
-	bool is_lost; /* it was asked and answered nothing at all: it fell off its bus, say */
+	bool is_lost; /* it was asked and answered nothing at all: for example, it fell off its bus */
 	struct gpu_readings r;
 	uint64_t at_least; /* bits of `r`: the sum over the processes that we can see */
 	struct gpu_health health;

@@ -34,7 +34,7 @@ struct job_sum {
 	struct figure gpu_device_memory, gpu_util;
 };
 
-/* The lists of a snapshot, X(container, name): declared, reset, copied and freed from this table.
+/* The lists of a snapshot, X(container, name): declared, reset and freed from this table.
  *	procs      ascending by pid
  *	gpu_uses   `gpu` is the position in gpus
  *	events     in the order of their time

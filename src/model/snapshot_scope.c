@@ -73,7 +73,7 @@ bool snapshot_scope_has_anomaly(const struct snapshot_scope *scope, const struct
 	       has_this_process(scope, snap, a->id);
 }
 
-/* A process of which only the GPU's driver knows is nobody's in particular. */
+/* A process that only the GPU driver reports has no owner. */
 bool snapshot_scope_has_gpu_use(const struct snapshot_scope *scope, const struct snapshot *snap,
                                 const struct gpu_use *use)
 {

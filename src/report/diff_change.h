@@ -11,7 +11,7 @@
 #define DIFF_NOISE_SAMPLED_RATIO 0.10
 
 enum diff_direction {
-	DIFF_UNKNOWN, /* one is missing, or the bounds say nothing */
+	DIFF_UNKNOWN, /* one is missing, or the bounds do not decide it */
 	DIFF_UNCHANGED,
 	DIFF_TOO_SMALL, /* they differ, by so little that it may be noise */
 	DIFF_MORE,

@@ -57,7 +57,8 @@ static bool is_of_type(const struct gathering *g, const char *type)
 	return strcmp(type, g->query->type) == 0;
 }
 
-/* Jobs of the type come newest first. One whose name was given is what its user calls the same. */
+/* Jobs of the type come newest first. Those with a given --name are comparable whatever their
+ * options. */
 static bool has_other_shape(struct gathering *g, const char *command, bool type_is_given)
 {
 	uint64_t shape = type_is_given ? 0 : command_shape(command);

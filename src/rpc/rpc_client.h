@@ -28,7 +28,7 @@ bool rpc_client_was_refused(const struct rpc_client *c);
 /* The next notification, owned by the caller. -ETIMEDOUT: none came. */
 int rpc_client_next(struct rpc_client *c, uint64_t deadline_ns, json_t **ret, struct err *err)
 	must_check;
-/* For clients with a loop of their own, who never wait for an answer: sends a call, and returns its id in *ret_id. */
+/* For clients with a loop of their own, which never wait for an answer: sends a call, and returns its id in *ret_id. */
 int rpc_client_post(struct rpc_client *c, const char *method, const char *params,
                     uint64_t deadline_ns, uint64_t *ret_id, struct err *err) must_check;
 /* The next line that has come in full, an answer or a notification, valid until the next call. -EAGAIN: none has;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sheets, and what they used: their own part as it was reported, and the whole with the sums over the
- * processes born in them, which outlives the rows of those: of a sheet when it ends, and of all sheets
- * when the job ends. */
+/* Sheets and their usage: the reported part, and the total with its processes' sums. Totals are stored
+ * when a sheet and when the job ends, and outlive the process rows. */
 #include "schema/sheet_column.h"
 #include "store/schema.h"
 #include "store/store_handle.h"

@@ -225,7 +225,7 @@ static int connect_once(struct store *st, struct err *err)
 	r = db_lock_open(&st->write, path, err);
 	if (r < 0)
 		return r;
-	/* A job whose store cannot be opened has no record at all: as patient as for the end of a job. */
+	/* Without a store the job has no record at all, so wait as long as for the end of a job. */
 	r = db_lock_take(&st->write, DB_LOCK_WRITING, TRANSACTION_END_NS);
 	if (r < 0) {
 		db_lock_close(&st->write);

@@ -68,7 +68,7 @@ struct strace_news {
 	char text[200];
 };
 
-/* Where a daemon looks for it: PATH is not trusted. */
+/* Where a daemon searches for it: PATH is not trusted. */
 #define STRACE_DIRS "/usr/bin:/bin:/usr/local/bin"
 /* The program, in a list of directories as in PATH. -ENOENT: it is not installed, with the remedy. */
 int strace_find(const char *dirs, char ret[static PATH_MAX], struct err *err) must_check;

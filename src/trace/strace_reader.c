@@ -27,7 +27,7 @@ int strace_reader_open(struct strace_reader **ret, struct err *err)
 	return 0;
 }
 
-/* One that does not fit is none of strace's in this mode. */
+/* strace writes no longer lines in this mode. */
 static void take_lines(struct strace_reader *r)
 {
 	const char *end = memrchr(r->text, '\n', r->len);

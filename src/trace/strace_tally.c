@@ -156,7 +156,7 @@ static bool is_thread_being_made(const struct strace_tally *t)
 	return false;
 }
 
-/* Those that its own process makes must know whose they are. */
+/* Threads that it creates must be assigned to its process. */
 static void enter(struct strace_tally *t, struct strace_tally_thread *thread, syscall_id call,
                   const struct strace_line *line)
 {

@@ -445,12 +445,13 @@ static int in_namespace(int flags, const char *word)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 7;
 }
 
-static void test_lifecycle_connector__is_absent_with_a_reason_where_it_would_stay_mute(void **state)
+static void test_lifecycle_connector__is_absent_with_a_reason_where_it_would_stay_silent(
+	void **state)
 {
 	(void)state;
 	if (geteuid() != 0)
 		skip();
-	assert_int_equal(in_namespace(CLONE_NEWPID, "mute"), 0);
+	assert_int_equal(in_namespace(CLONE_NEWPID, "silent"), 0);
 	assert_int_equal(in_namespace(CLONE_NEWUSER, "proc connector"), 0);
 	assert_int_equal(in_namespace(CLONE_NEWNET, "proc connector"), 0);
 }
@@ -492,5 +493,5 @@ RUN_TESTS(TEST(test_cnproc_parse__understands_forks_and_exits),
           TEST(test_lifecycle_connector__counts_what_a_stopped_reader_lost),
           TEST(test_lifecycle_connector__loses_nothing_of_a_burst_with_a_prompt_reader),
           TEST(test_lifecycle_connector__accepts_messages_of_the_kernel_only),
-          TEST(test_lifecycle_connector__is_absent_with_a_reason_where_it_would_stay_mute),
+          TEST(test_lifecycle_connector__is_absent_with_a_reason_where_it_would_stay_silent),
           TEST(test_lifecycle_connector__works_or_gives_the_reason_as_nobody))

@@ -202,9 +202,8 @@ static __always_inline __u32 exit_status(struct task_struct *task, struct signal
 	return BPF_CORE_READ(task, group_leader, exit_code);
 }
 
-/* What is known of the mark of a process that runs a program. The kernel's own one, signal->maxrss, is of
- * its whole life: it begins with that of its parent, whose copy it was, or whose memory it used (vfork),
- * until it ran its program. */
+/* The peak of the program that runs. signal->maxrss covers the whole life and starts at the parent's
+ * value (fork copies, vfork shares its memory). */
 static __always_inline void peak_fill(struct life_exit *r, struct task_struct *task,
                                       struct signal_struct *signal)
 {

@@ -57,7 +57,7 @@ static __always_inline __u64 at_least_zero(__s64 v)
 	return v < 0 ? 0 : v;
 }
 
-/* A rest that is not small is none: what we know of the kernel's memory would be wrong. */
+/* A large value is not a per-CPU remainder: our layout of the counter would be wrong. */
 #define REST_BITS 12
 
 /* 0 for numbers from -2^REST_BITS up to below 2^REST_BITS. */
@@ -124,8 +124,8 @@ static __always_inline bool rss_counters_adjoin(struct mm_struct *mm)
 	       3 * sizeof(__s32);
 }
 
-/* A figure that changes when much is taken from or given to a process, at a small price: 0 where
- * the counters are none that we know. */
+/* A cheap value that changes when the process gains or loses much memory; 0 if this kernel's counters
+ * are unknown. */
 static __always_inline __u64 rss_counted(struct mm_struct *mm)
 {
 	struct mm_struct___plain *old = (void *)mm;

@@ -49,7 +49,7 @@ struct task_record {
 	char comm[TASK_COMM_BYTES];
 };
 
-/* A process that did not run since the last pass and looks the same from outside: all but what
+/* A process that did not run since the last tick and appears the same from outside: all but what
  * identifies it is as in the last full record. */
 struct task_unchanged {
 	__u32 size;

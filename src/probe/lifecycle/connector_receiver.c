@@ -430,7 +430,7 @@ static int test_reception(struct connector_receiver *r, struct err *err)
 	if (!h.is_granted || !h.has_birth)
 		return err_set(
 			err, ENOMSG,
-			"proc connector: mute: we are not in the initial pid and user namespace");
+			"proc connector: silent outside the initial pid and user namespaces");
 	return 0;
 }
 

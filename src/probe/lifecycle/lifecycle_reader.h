@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lifecycle_reader.h - turns the lifecycle programs' records into events.
  * A process that ends has two records: when it dies, and when it was reaped and its counters are
- * final. An exit is held back until both have come; when the second is late (a zombie, say) the exit
+ * final. An exit is held back until both have come; when the second is late (for example of a zombie) the exit
  * is reported with its peak memory alone, and an EVENT_TOTALS follows. Pure: bytes and the time come
  * in, events go out. */
 #pragma once
