@@ -131,14 +131,19 @@ static bool descendants_add(struct kin *kin, struct proc_id id, pid_t ppid)
 	return true;
 }
 
+/* A member that has such a name is the parent of a helper that starts. */
+static bool is_helper(const struct jobs *jobs, const struct proc_sample *p)
+{
+	return own_program_is_helper(p->comm) && !members_has(&jobs->members, p->id.pid);
+}
+
 static bool kin_grows(struct kin *kin, const struct jobs *jobs, const struct sample *last)
 {
 	bool found = false;
 
 	if (last)
 		vec_each(&last->procs, p)
-			found |= !own_program_is_helper(p->comm) &&
-			         descendants_add(kin, p->id, p->ppid);
+			found |= !is_helper(jobs, p) && descendants_add(kin, p->id, p->ppid);
 	vec_each(&jobs->births, birth)
 		found |= descendants_add(kin, birth->id, birth->ppid);
 	return found;
@@ -455,7 +460,6 @@ void jobs_learn(struct jobs *jobs, struct sample *s)
 		adoption_tick(jobs->adoption, s, &jobs->roster, &jobs->members);
 	syscall_account_take(&jobs->syscalls, &jobs->roster, &jobs->members, s);
 	flight_account_take(&jobs->flights, &jobs->roster, s);
-	members_rename(&jobs->members, s);
 	learn_commands(jobs, s);
 	vec_each(&jobs->roster.rows, row) {
 		const struct watched_job *w = (*row)->watched;

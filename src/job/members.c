@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "job/members.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -226,15 +225,6 @@ bool members_adopt(struct members *m, struct job_roster *t, const struct sample 
 		}
 	}
 	return found;
-}
-
-void members_rename(const struct members *m, struct sample *s)
-{
-	if (!m->living.len) /* no process is in a job: nothing to do for a whole machine */
-		return;
-	vec_each(&s->procs, p)
-		if (own_program_is_helper(p->comm) && members_has(m, p->id.pid))
-			snprintf(p->comm, sizeof p->comm, OURS_NAME);
 }
 
 void members_list(const struct members *m, struct sample *to)

@@ -44,8 +44,6 @@ void members_learn(struct members *m, struct job_roster *t, const struct event *
  * For when births are not reported, or some were lost. True when it found any. */
 bool members_adopt(struct members *m, struct job_roster *t, const struct sample *s,
                    const struct members_root *root);
-/* While a helper of ours starts, its parent has the helper's name for a moment: gives it its own. */
-void members_rename(const struct members *m, struct sample *s);
 /* The living, for a scan of only these. */
 void members_list(const struct members *m, struct sample *to);
 /* Forgets processes whose job was removed. */

@@ -2,10 +2,12 @@
 #include "model/snapshot.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/infer.h"
+#include "model/own_program.h"
 
 void snapshot_reset(struct snapshot *snap)
 {
@@ -121,6 +123,14 @@ static void add_zombie(struct snapshot *snap, pid_t pid)
 		*zombie = pid;
 }
 
+/* While a helper of ours starts, its parent has the helper's name for a moment. Helpers are no members of jobs: a
+ * member with such a name is the parent. */
+static void restore_name(int32_t job, char comm[static COMM_LEN])
+{
+	if (job >= 0 && own_program_is_helper(comm))
+		snprintf(comm, COMM_LEN, OURS_NAME);
+}
+
 static void add_proc(struct snapshot *snap, const struct sample *prev_sample,
                      const struct proc_sample *prev, const struct proc_sample *cur, unsigned cpus,
                      struct job_ref ref)
@@ -132,6 +142,7 @@ static void add_proc(struct snapshot *snap, const struct sample *prev_sample,
 	struct proc_snap *p = &snap->procs.at[snap->procs.len++];
 
 	p->s = *cur;
+	restore_name(ref.job, p->s.comm);
 	p->cpu_ratio = possible_ratio(
 		proc_rate(prev, cur, PROC_CPU_TIME, born_since, snap->elapsed_ns) / 1e9, prev, cur,
 		cpus);
@@ -397,6 +408,8 @@ static void build_events(struct snapshot *snap, const struct sample *prev, const
 			e->job = ref.job;
 			e->sheet = ref.sheet;
 			e->is_joined = ref.is_joined;
+			if (e->inferred) /* from a sample; births report the final names */
+				restore_name(ref.job, e->comm);
 		} else { /* its emitter set the job */
 			e->job = job_roster_index(jobs, e->job);
 		}

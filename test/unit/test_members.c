@@ -222,26 +222,7 @@ static void test_members_adopt__leaves_helpers_of_our_own_programs_out(void **st
 	fixture_done(&fx);
 }
 
-static void test_members_rename__calls_the_parent_of_a_helper_that_is_being_born_by_its_name(
-	void **state)
-{
-	struct fixture fx = fixture_of();
-	struct sample s = kit_sample(0);
-
-	(void)state;
-	snprintf(scanned(&s, 300, 100)->comm, COMM_LEN, OURS_DETECTOR);
-	snprintf(scanned(&s, 301, 300)->comm, COMM_LEN, OURS_DETECTOR);
-	members_adopt(&fx.m, &fx.t, &s, &nobody);
-	members_rename(&fx.m, &s);
-	assert_string_equal(s.procs.at[0].comm, OURS_NAME);
-	assert_string_equal(s.procs.at[1].comm, OURS_DETECTOR);
-	assert_false(members_has(&fx.m, 301));
-	sample_done(&s);
-	fixture_done(&fx);
-}
-
-RUN_TESTS(TEST(test_members_rename__calls_the_parent_of_a_helper_that_is_being_born_by_its_name),
-          TEST(test_members__take_in_children_of_children_in_one_batch),
+RUN_TESTS(TEST(test_members__take_in_children_of_children_in_one_batch),
           TEST(test_members__keep_a_child_whose_parent_is_gone),
           TEST(test_members__do_not_take_in_children_of_a_reused_pid),
           TEST(test_members__hand_the_sheet_on_to_children),
