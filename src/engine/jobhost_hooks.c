@@ -32,15 +32,15 @@ static void fill_in_totals(const struct jobhost *h, struct event *e)
 }
 
 /* Adds what we know of the command's events and the kernel did not report. */
-static void complete_events(void *self, struct sample *s)
+static void complete_events(void *self, struct snapshot *snap)
 {
 	struct jobhost *h = self;
 	bool knows_totals = is_first_to_end(h);
 
 	if (!knows_totals && !h->forwarded.count)
 		return;
-	vec_each(&s->events, e) {
-		if (e->id.pid != h->command.pid)
+	vec_each(&snap->events, e) {
+		if (e->id.pid != h->command.pid || e->inferred)
 			continue;
 		if (e->kind == EVENT_EXIT && knows_totals &&
 		    !readings_has(&e->final, PROC_CPU_TIME))
@@ -265,7 +265,7 @@ static void keep_last(void *self, const struct job *job)
 }
 
 const struct watched_job_hooks jobhost_hooks = {
-	.learn = complete_events,
+	.complete_events = complete_events,
 	.measure = measure_group,
 	.complete = complete_job,
 	.explain = explain_end,

@@ -444,7 +444,7 @@ static void learn_commands(struct jobs *jobs, const struct sample *s)
 	}
 }
 
-void jobs_learn(struct jobs *jobs, struct sample *s)
+void jobs_learn(struct jobs *jobs, const struct sample *s)
 {
 	bool adopts_children = jobs->roster.rows.len &&
 	                       (!s->events_complete || jobs->scans_for_descendants);
@@ -461,12 +461,6 @@ void jobs_learn(struct jobs *jobs, struct sample *s)
 	syscall_account_take(&jobs->syscalls, &jobs->roster, &jobs->members, s);
 	flight_account_take(&jobs->flights, &jobs->roster, s);
 	learn_commands(jobs, s);
-	vec_each(&jobs->roster.rows, row) {
-		const struct watched_job *w = (*row)->watched;
-
-		if (w->hooks && w->hooks->learn)
-			w->hooks->learn(w->hooks_self, s);
-	}
 	if (s->procs.len)
 		jobs->scans_for_descendants = false;
 	jobs->learned = 0;

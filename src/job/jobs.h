@@ -100,7 +100,7 @@ void jobs_learn_events(struct jobs *jobs, const struct sample *s);
 /* which processes to read in detail; */
 void jobs_focus(struct jobs *jobs, struct sample *s);
 /* what was read is about to become a snapshot, and the next sample begins without events; */
-void jobs_learn(struct jobs *jobs, struct sample *s);
+void jobs_learn(struct jobs *jobs, const struct sample *s);
 /* a stage: what the jobs used, and how they ended; */
 void jobs_figures(struct jobs *jobs, struct snapshot *snap);
 /* what earlier runs of the types of its jobs used, for the rules of anomalies; */

@@ -25,6 +25,16 @@ static struct watched_job *job_at(const struct jobs *jobs, const struct snapshot
 	return jobs_get(jobs, snap->jobs.at[index].handle);
 }
 
+static void complete_events(const struct jobs *jobs, struct snapshot *snap)
+{
+	vec_each(&jobs->roster.rows, row) {
+		const struct watched_job *w = (*row)->watched;
+
+		if (w->hooks && w->hooks->complete_events)
+			w->hooks->complete_events(w->hooks_self, snap);
+	}
+}
+
 /* Its process ended, and how the job did was not reported. */
 static void infer_end(struct watched_job *w, const struct event *exit)
 {
@@ -440,6 +450,7 @@ void jobs_figures(struct jobs *jobs, struct snapshot *snap)
 		unreaped_forget(&jobs->unreaped, &jobs->roster, snap);
 	vec_each(&jobs->roster.rows, row)
 		watched_job_sheets_are_shown((*row)->watched);
+	complete_events(jobs, snap);
 	infer_ends(jobs, snap);
 	lose_abandoned(jobs, snap);
 	account_events(jobs, snap);

@@ -22,8 +22,8 @@ struct job_claim {
 
 /* What the host of a launched job adds. Each may be NULL. */
 struct watched_job_hooks {
-	/* Before a snapshot is built: what the events of the command itself lack. */
-	void (*learn)(void *self, struct sample *s);
+	/* Before anything is counted: adds what the events of the command itself lack. */
+	void (*complete_events)(void *self, struct snapshot *snap);
 	/* Before the figures are computed: limits that were hit. Returns the readings of the job's
 	 * own control group; NULL: it has none. */
 	const struct cgroup_readings *(*measure)(void *self, const struct snapshot *snap);

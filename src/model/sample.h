@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sample.h - what the kernel reported at one tick: raw counters, each present or absent, and the events
- * since the last one. Only probes write it. It owns all it holds; nothing in it points
- * elsewhere, but for `last`. */
+ * since the last one. Only probes fill it; the engine sets what they are asked for. It owns all it holds;
+ * nothing in it points elsewhere, but for `last`. */
 #pragma once
 
 #include "base/buf.h"
