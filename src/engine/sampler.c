@@ -57,10 +57,11 @@ static bool is_active(const struct role_slot *slot)
 	return slot->is_open && *slot->tier;
 }
 
-static bool opens_early(const struct probe_role *role)
+/* Whether any of its tiers has the flag. */
+static bool role_has(const struct probe_role *role, enum probe_flag flag)
 {
 	for (const struct probe_ops *const *tier = role->tiers; *tier; tier++)
-		if ((*tier)->flags & PROBE_OPENS_EARLY)
+		if ((*tier)->flags & flag)
 			return true;
 	return false;
 }
@@ -177,18 +178,13 @@ void sampler_await(struct sampler *s, uint64_t until_mono_ns)
 	}
 }
 
-static bool can_trace(const struct probe_role *role)
-{
-	return role->tiers[0]->trace;
-}
-
 void sampler_set_tracing(struct sampler *s, bool traces_syscalls)
 {
 	s->env.traces_syscalls = s->options.traces_syscalls = traces_syscalls;
 	for (size_t i = 0; i < s->slot_count; i++) {
 		struct role_slot *slot = &s->slots[i];
 
-		if (!can_trace(slot->role))
+		if (!role_has(slot->role, PROBE_TRACES))
 			continue;
 		close_tier(slot);
 		slot->tier = slot->role->tiers;
@@ -204,7 +200,7 @@ int sampler_trace(struct sampler *s, const pid_t *pids, size_t n, bool from_exec
 	for (size_t i = 0; i < s->slot_count; i++) {
 		struct role_slot *slot = &s->slots[i];
 
-		if (!can_trace(slot->role))
+		if (!role_has(slot->role, PROBE_TRACES))
 			continue;
 		if (!is_active(slot))
 			return err_set(err, ENOTSUP, "%s", slot->refusals);
@@ -467,7 +463,7 @@ int sampler_open(const struct sampler_options *options, struct sampler **ret, st
 
 		slot->role = role;
 		slot->tier = role->tiers;
-		if (!options->jobs_only || opens_early(role))
+		if (!options->jobs_only || role_has(role, PROBE_OPENS_EARLY))
 			open_tier(s, slot);
 	}
 	s->nothing_lost = sampler_has(s, PROBE_REPORTS_BIRTHS);

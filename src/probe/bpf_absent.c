@@ -23,15 +23,6 @@ const struct probe_ops probe_tasks_bpf = { .name = "tasks-bpf",
 const struct probe_ops probe_lifecycle_bpf = { .name = "lifecycle-bpf",
 	                                       .flags = PROBE_NEEDS_BPF,
 	                                       .open = absent_open };
-static int absent_trace(void *self, const pid_t *pids, size_t n, bool from_exec, struct err *err)
-{
-	(void)self;
-	(void)pids;
-	(void)n;
-	(void)from_exec;
-	return err_set(err, ENOTSUP, "built without BPF");
-}
-
-const struct probe_ops probe_syscalls_bpf = {
-	.name = "syscalls-bpf", .flags = PROBE_NEEDS_BPF, .open = absent_open, .trace = absent_trace
-};
+const struct probe_ops probe_syscalls_bpf = { .name = "syscalls-bpf",
+	                                      .flags = PROBE_NEEDS_BPF | PROBE_TRACES,
+	                                      .open = absent_open };

@@ -51,6 +51,7 @@ enum probe_flag {
 	PROBE_SUITS_MANY = 1 << 4,     /* loading it pays off from many processes on: `run` starts
 	                                  with the next tier */
 	PROBE_PAYS_PER_FILE = 1 << 5, /* open files and I/O of processes cost extra (WANT_FDS_IO) */
+	PROBE_TRACES = 1 << 6, /* reports only about processes that it was given: has trace() */
 };
 
 struct probe_ops {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "probe/probe.h"
 
-/* The order of roles matters: detail, gpu and drm need the processes that tasks found; system calls are read
- * after lifecycle, so that those of a process are there when its end is. */
+/* The order of roles matters: detail, gpu and drm need the processes that tasks found; syscalls come before
+ * lifecycle (see below). */
 static const struct probe_ops *const tasks_tiers[] = { &probe_tasks_bpf, &probe_tasks_proc, NULL };
 static const struct probe_ops *const system_tiers[] = { &probe_system, NULL };
 static const struct probe_ops *const cgroup_tiers[] = { &probe_cgroup, NULL };

@@ -35,9 +35,11 @@ static void fake_close(void *self)
 	(void)self;
 }
 
-static const struct probe_ops fake_probe = {
-	.name = "fake", .open = fake_open, .trace = fake_trace, .close = fake_close
-};
+static const struct probe_ops fake_probe = { .name = "fake",
+	                                     .flags = PROBE_TRACES,
+	                                     .open = fake_open,
+	                                     .trace = fake_trace,
+	                                     .close = fake_close };
 static const struct probe_ops *const tiers[] = { &fake_probe, NULL };
 static const struct probe_role roles[] = { { "syscalls", NULL, tiers }, { 0 } };
 

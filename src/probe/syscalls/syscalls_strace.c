@@ -259,9 +259,10 @@ static void syscalls_strace_health(const void *self, struct probe_health *ret)
 
 const struct probe_ops probe_syscalls_strace = {
 	.name = "syscalls-strace",
-	.flags = PROBE_OPENS_EARLY,
-	.caution = "counting system calls by strace: each takes about 100 times as long, set-user-id "
-		   "programs (sudo, ping) get no other rights, and the job cannot attach debuggers",
+	.flags = PROBE_OPENS_EARLY | PROBE_TRACES,
+	.caution =
+		"counting system calls by strace: each takes about 100 times as long, set-user-id "
+		"programs (sudo, ping) get no other rights, and the job cannot attach debuggers",
 	.open = syscalls_strace_open,
 	.read = syscalls_strace_read,
 	.fd = syscalls_strace_fd,
