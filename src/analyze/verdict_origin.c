@@ -53,13 +53,14 @@ static bool was_ended_by_job(const struct verdict_facts *f, const struct verdict
 	       !verdict_is_named(s->sender, verdict_timeouts);
 }
 
+static struct failure_end end_of(const struct verdict_death *d)
+{
+	return (struct failure_end){ d->has_exit_code, d->exit_code, d->signal };
+}
+
 bool verdict_is_passed_on(const struct verdict_death *child, const struct verdict_death *parent)
 {
-	if (child->signal)
-		return parent->signal == child->signal ||
-		       (parent->has_exit_code &&
-		        parent->exit_code == SHELL_SIGNALLED + child->signal);
-	return parent->has_exit_code && parent->exit_code == child->exit_code;
+	return failure_end_is_passed_on(end_of(child), end_of(parent));
 }
 
 /* Whether the child's end may be why its parent failed. */

@@ -4,8 +4,7 @@
 #pragma once
 
 #include "analyze/verdict_facts.h"
-
-#define SHELL_SIGNALLED 128 /* and the number: the status of a shell whose command was signalled */
+#include "model/failure_owner.h"
 
 struct verdict_origin {
 	const struct verdict_death *command; /* NULL: not known, or it did not fail */

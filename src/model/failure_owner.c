@@ -15,6 +15,14 @@ enum {
 	PASSED_ON = 1 << 2, /* a child of it failed: its own end is not counted */
 };
 
+bool failure_end_is_passed_on(struct failure_end child, struct failure_end parent)
+{
+	if (child.signal)
+		return parent.signal == child.signal ||
+		       (parent.has_exit_code && parent.exit_code == SHELL_SIGNALLED + child.signal);
+	return parent.has_exit_code && parent.exit_code == child.exit_code;
+}
+
 static void forget(struct failure_owner *f, pid_t pid)
 {
 	uint64_t key;

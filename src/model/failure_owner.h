@@ -6,6 +6,18 @@
 #include "base/map.h"
 #include "model/process.h"
 
+#define SHELL_SIGNALLED 128 /* and the number: the status of a shell whose command was signalled */
+
+/* How a process ended. */
+struct failure_end {
+	bool has_exit_code;
+	int exit_code, signal;
+};
+
+/* Whether the parent only ended as its child did: with its exit code or its signal, or with the exit code by which
+ * shells report the signal. */
+bool failure_end_is_passed_on(struct failure_end child, struct failure_end parent);
+
 struct failure_owner {
 	struct map latest; /* pid → proc_key of the program of ours that has it, or had it last */
 	struct map ends;   /* proc_key of such a program → how it ended */

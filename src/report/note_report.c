@@ -11,7 +11,6 @@
 #include "base/hash.h"
 #include "report/job_report.h"
 
-#define SHELL_SIGNALLED 128 /* and the number: the status of a shell whose command was signalled */
 #define GAP_MIN_NS NS_PER_S /* shorter ones are only in the events */
 
 /* In the order in which they matter. */
@@ -90,6 +89,7 @@ static void add_exit(struct report *r, const struct event_record *e)
 {
 	struct event_record bare = { .wall_ns = e->wall_ns };
 	struct report_note note = note_of(r, e, e->signal ? NOTE_DEATH : NOTE_FAILURE);
+	const struct failure_end end = { e->has_exit_code, e->exit_code, e->signal };
 	uint64_t known;
 
 	if (failure_owner_is_passed_on(&r->failures, e->process))
@@ -99,9 +99,8 @@ static void add_exit(struct report *r, const struct event_record *e)
 	if (e->signal && map_get(&r->signalled, proc_key(e->process), &known) &&
 	    known >> e->signal & 1)
 		return;
-	if (e->exit_code > SHELL_SIGNALLED &&
-	    map_get(&r->child_signals, (uint64_t)e->process.pid, &known) &&
-	    (int)known == e->exit_code - SHELL_SIGNALLED)
+	if (!e->signal && map_get(&r->child_signals, (uint64_t)e->process.pid, &known) &&
+	    failure_end_is_passed_on((struct failure_end){ .signal = (int)known }, end))
 		return;
 	note.signal = e->signal;
 	note.exit_code = e->signal ? 0 : e->exit_code;

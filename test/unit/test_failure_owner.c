@@ -57,6 +57,22 @@ static void test_failure_owner__forgets_a_program_whose_pid_is_reused(void **sta
 	failure_owner_done(&f);
 }
 
-RUN_TESTS(TEST(test_failure_owner__takes_back_a_failure_that_was_only_passed_on),
+static void test_failure_end__is_passed_on_with_its_code_its_signal_or_as_shells_do(void **state)
+{
+	const struct failure_end code = { .has_exit_code = true, .exit_code = 3 };
+	const struct failure_end killed = { .signal = 9 };
+	const struct failure_end shell = { .has_exit_code = true, .exit_code = 137 };
+
+	(void)state;
+	assert_true(failure_end_is_passed_on(code, code));
+	assert_true(failure_end_is_passed_on(killed, killed));
+	assert_true(failure_end_is_passed_on(killed, shell));
+	assert_false(failure_end_is_passed_on(shell, killed));
+	assert_false(failure_end_is_passed_on(killed, code));
+	assert_false(failure_end_is_passed_on(code, (struct failure_end){ .signal = 3 }));
+}
+
+RUN_TESTS(TEST(test_failure_end__is_passed_on_with_its_code_its_signal_or_as_shells_do),
+          TEST(test_failure_owner__takes_back_a_failure_that_was_only_passed_on),
           TEST(test_failure_owner__does_not_count_a_program_of_ours_after_its_command),
           TEST(test_failure_owner__forgets_a_program_whose_pid_is_reused))
