@@ -50,18 +50,6 @@ double rate_fisher(struct rate a, struct rate b)
 	return fmin(sum, 1);
 }
 
-double rate_fisher_more(struct rate a, struct rate b)
-{
-	unsigned most = MIN(a.jobs, a.failed + b.failed);
-	double sum = 0;
-
-	if (!a.jobs || !b.jobs)
-		return 1;
-	for (unsigned k = a.failed; k <= most; k++)
-		sum += exp(log_chance(a, b, k));
-	return fmin(sum, 1);
-}
-
 struct rate_interval rate_wilson(struct rate r, double z)
 {
 	double n = r.jobs, p = rate_test_ratio(r), z2 = z * z;

@@ -11,8 +11,6 @@ double rate_test_ratio(struct rate r); /* NAN for no jobs */
 /* Fisher's exact test of both sides: the probability of a table that is at most as likely as this one, if
  * the groups do not differ. 1 if either is empty. */
 double rate_fisher(struct rate a, struct rate b);
-/* … of one side: that `a` has as many failures, or more. */
-double rate_fisher_more(struct rate a, struct rate b);
 
 struct rate_interval {
 	double low, high;

@@ -17,11 +17,6 @@ static void drop_first(struct recent_values *r)
 	r->len--;
 }
 
-void recent_values_reset(struct recent_values *r)
-{
-	r->len = 0;
-}
-
 void recent_values_add(struct recent_values *r, uint64_t window_ns, uint64_t at_ns, double value)
 {
 	while (r->len && at_ns - nth(r, 0)->at_ns > window_ns)

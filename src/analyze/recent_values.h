@@ -19,7 +19,6 @@ struct recent_values {
 
 /* Forgets what is older than the window, and keeps the value unless the last one is too recent. */
 void recent_values_add(struct recent_values *r, uint64_t window_ns, uint64_t at_ns, double value);
-void recent_values_reset(struct recent_values *r);
 /* The earliest one. False: there is none. */
 bool recent_values_earliest(const struct recent_values *r, struct recent_value *ret);
 /* The growth per second up to `now`, if the earliest is at least that old and the second half of the time has at least

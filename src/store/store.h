@@ -53,7 +53,6 @@ DEFINE_CLEANUP(struct store *, store_close)
 int store_put(struct store *st, const struct snapshot *snap, struct err *err) must_check;
 /* CPU time that was spent on the events of snapshots since it was opened. */
 uint64_t store_events_cpu_ns(const struct store *st);
-int64_t store_snapshot_id(const struct store *st); /* of the latest that was put; 0: none */
 /* Commits the recorder's row, with the boot, ahead of what it will store: others can then see who
  * writes here. */
 int store_introduce(struct store *st, const char *boot_id, struct err *err) must_check;

@@ -148,8 +148,3 @@ int store_put_job(struct store *st, const struct job *job, const struct store_ga
 		job_table_mark_durable(st);
 	return r;
 }
-
-int64_t store_snapshot_id(const struct store *st)
-{
-	return st->snapshots.last;
-}

@@ -250,6 +250,12 @@ static inline void world_tick(struct world *w)
 	}
 }
 
+/* Of the latest snapshot that was put; 0: none. */
+static inline int64_t world_last_id(const struct store *st)
+{
+	return st->snapshots.last;
+}
+
 /* Ticks, stores and remembers; the snapshot's id. */
 static inline int64_t world_put(struct world *w, struct store *st)
 {
@@ -261,7 +267,7 @@ static inline int64_t world_put(struct world *w, struct store *st)
 	r = store_put(st, &w->snap, &err);
 	if (r < 0)
 		fail_msg("%s", err.msg);
-	id = store_snapshot_id(st);
+	id = world_last_id(st);
 	for (size_t i = 0; i < WORLD_SLOTS; i++) {
 		struct world_row *row;
 

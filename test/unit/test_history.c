@@ -123,7 +123,7 @@ static void test_reader_next_snapshot__follows_a_writer(void **state)
 		size_t alive = 0;
 
 		assert_int_equal(history_next_snapshot(r, &at, &snap, &err), 1);
-		assert_int_equal(at.after_id, store_snapshot_id(st));
+		assert_int_equal(at.after_id, world_last_id(st));
 		for (size_t slot = 0; slot < WORLD_SLOTS; slot++)
 			alive += w.procs[slot].alive;
 		assert_int_equal(snap.procs.len, alive);

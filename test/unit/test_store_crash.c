@@ -59,7 +59,7 @@ static void write_and_report(const char *dir, uint64_t seed, int to)
 		world_tick(&w);
 		if (store_put(st, &w.snap, &err) < 0)
 			_exit(4);
-		id = store_snapshot_id(st);
+		id = world_last_id(st);
 		if (io_write_all(to, &id, sizeof id) < 0)
 			_exit(5);
 	}
@@ -272,7 +272,7 @@ static void live_without_room(const char *dir)
 		r = store_put(st, &w.snap, &err);
 	}
 	CHECK(r == -ENOSPC);
-	before = store_snapshot_id(st);
+	before = world_last_id(st);
 	for (int i = 0; i < 5; i++) { /* it stays so, and the handle stays good */
 		world_tick(&w);
 		CHECK(store_put(st, &w.snap, &err) == -ENOSPC);
@@ -291,7 +291,7 @@ static void live_without_room(const char *dir)
 		world_tick(&w);
 		CHECK(store_put(st, &w.snap, &err) == 0);
 	}
-	CHECK(store_snapshot_id(st) == before + 5);
+	CHECK(world_last_id(st) == before + 5);
 	store_close(st);
 	CHECK(ask_int(dir, "SELECT integrity_check = 'ok' FROM pragma_integrity_check") == 1);
 	CHECK(ask_int(dir, "SELECT count(*) FROM recorder_events WHERE event_type = 'gap'"

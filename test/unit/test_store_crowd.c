@@ -54,7 +54,7 @@ static int64_t put_with_crowd(struct fixture *s, int step)
 	}
 	if (store_put(s->store, &s->world.snap, &err) < 0)
 		fail_msg("%s", err.msg);
-	return store_snapshot_id(s->store);
+	return world_last_id(s->store);
 }
 
 static int64_t ask(struct fixture *s, const char *sql, int64_t argument)

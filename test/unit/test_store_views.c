@@ -265,7 +265,7 @@ static void test_process_metrics__costs_no_more_when_many_have_died(void **state
 	st = world_open(&w, dir);
 	for (int i = 0; i < 100; i++)
 		world_put(&w, st);
-	early = store_snapshot_id(st);
+	early = world_last_id(st);
 	for (int i = 0; i < 100; i++) /* until its keyframe has ended */
 		world_put(&w, st);
 	db = open_client(dir);
@@ -274,7 +274,7 @@ static void test_process_metrics__costs_no_more_when_many_have_died(void **state
 		world_put(&w, st);
 	assert_true(ask_db_int(db, "SELECT count(*) FROM process WHERE last IS NOT NULL") > 10000);
 	assert_int_equal(cost_of(db, early), before);
-	assert_true(cost_of(db, store_snapshot_id(st)) < 3 * before);
+	assert_true(cost_of(db, world_last_id(st)) < 3 * before);
 	sqlite3_close(db);
 	store_close(st);
 	world_done(&w);
