@@ -113,7 +113,8 @@ static void judge(struct search *s)
 	}
 }
 
-double correlation_confidence(double q)
+/* Of a finding with this q, as calibrated by bench/correlation.c. */
+static double confidence_of(double q)
 {
 	return q < exp(-1) ? 1 / (1 - CALIBRATION * exp(1) * q * log(q)) : 0;
 }
@@ -125,7 +126,7 @@ static bool is_finding(const struct test *t, const struct correlation_findings *
 	vec_each(&found->list, f)
 		if (f->group == t->group)
 			level = CORRELATION_NEXT_LEVEL;
-	return t->q <= level && correlation_confidence(t->q) > CORRELATION_GATE;
+	return t->q <= level && confidence_of(t->q) > CORRELATION_GATE;
 }
 
 static void report(const struct search *s, const struct test *t, struct correlation_findings *ret)
@@ -145,7 +146,7 @@ static void report(const struct search *s, const struct test *t, struct correlat
 		.interval = rate_newcombe(best.inside, best.outside, INTERVAL_Z),
 	};
 	f->q = fmax(t->q, f->p); /* permutations cannot show less than 1 / 2000 */
-	f->confidence = correlation_confidence(f->q);
+	f->confidence = confidence_of(f->q);
 }
 
 static void search_done(struct search *s)

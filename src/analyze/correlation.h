@@ -57,5 +57,3 @@ struct correlation_findings {
 bool correlation_find(const struct correlation_group *groups, size_t n, uint64_t seed,
                       const atomic_bool *cancel, struct correlation_findings *ret);
 void correlation_findings_done(struct correlation_findings *f);
-/* Of a finding with this q, as calibrated by bench/correlation.c. */
-double correlation_confidence(double q);

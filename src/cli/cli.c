@@ -192,15 +192,17 @@ char *cli_program(void)
 	return xstrndup(path, (size_t)n);
 }
 
-char *cli_path(const char *configured, const char *state_dir, const char *name)
+/* A path from the configuration or, if that is "", `name` in the state directory. Owned by the
+ * caller. */
+static char *path_or_default(const char *configured, const char *state_dir, const char *name)
 {
 	return *configured ? xstrdup(configured) : xasprintf("%s/%s", state_dir, name);
 }
 
 void cli_store_place(const struct config *config, const char *state_dir, struct store_place *ret)
 {
-	cleanup(freep) char *path = cli_path(config->profiler.storage_path, state_dir,
-	                                     "proctor.db");
+	cleanup(freep) char *path = path_or_default(config->profiler.storage_path, state_dir,
+	                                            "proctor.db");
 
 	store_place_find(path, config->profiler.storage_per_host, ret);
 }
@@ -212,7 +214,7 @@ char *cli_jsonl_path(const struct config *config, const char *state_dir,
 	const char *slash = strrchr(place->path, '/');
 
 	if (*config->profiler.jsonl_path || !place->is_per_host)
-		return cli_path(config->profiler.jsonl_path, state_dir, "monitor.jsonl");
+		return path_or_default(config->profiler.jsonl_path, state_dir, "monitor.jsonl");
 	return xasprintf("%.*s/monitor.jsonl", (int)(slash - place->path), place->path);
 }
 

@@ -125,9 +125,6 @@ bool cli_env_finds(const char *state_dir);
 int cli_make_state_dir(const struct cli *cli, char *ret, struct err *err) must_check;
 /* The absolute path of this program, owned by the caller; NULL: it was removed or replaced. */
 char *cli_program(void);
-/* A path from the configuration or, if that is "", `name` in the state directory. Owned by the
- * caller. */
-char *cli_path(const char *configured, const char *state_dir, const char *name);
 /* Where the store is, by the configuration, and how it is written. */
 void cli_store_place(const struct config *config, const char *state_dir, struct store_place *ret);
 /* … and the file of lines beside it; owned by the caller. */

@@ -28,7 +28,10 @@ static bool ends_line(const char *text, const char *at)
 	return *at == '\n' && at > text && at[-1] == '.';
 }
 
-void help_flow(struct buf *to, const char *text, size_t column, size_t indent)
+/* Text that is written in lines of any length. A line that ends in a full stop stays the end of one; all
+ * others are joined. Lines after the first begin with `indent` blanks; `column` is where the first begins. Words
+ * in [brackets] stay together. */
+static void put_flowing(struct buf *to, const char *text, size_t column, size_t indent)
 {
 	const char *at = text;
 	bool is_first = true;
@@ -55,7 +58,8 @@ void help_flow(struct buf *to, const char *text, size_t column, size_t indent)
 	}
 }
 
-void help_put_option(const struct opt *o, struct buf *to)
+/* One row of a table of options. */
+static void put_option(const struct opt *o, struct buf *to)
 {
 	char left[64];
 	size_t used;
@@ -67,7 +71,7 @@ void help_put_option(const struct opt *o, struct buf *to)
 	used = text_columns(left, strlen(left));
 	gap = used < OPTION_COLUMN ? (int)(OPTION_COLUMN - used) : 1;
 	buf_printf(to, "%s%*s", left, gap, "");
-	help_flow(to, o->help, used + (size_t)gap, OPTION_COLUMN);
+	put_flowing(to, o->help, used + (size_t)gap, OPTION_COLUMN);
 	buf_putc(to, '\n');
 }
 
@@ -83,20 +87,20 @@ int help_print_verb(const struct cli *cli, const struct opt *opts)
 	size_t before;
 
 	buf_printf(&out, "proctor %s: ", verb->name);
-	help_flow(&out, verb->summary, out.len, 0);
+	put_flowing(&out, verb->summary, out.len, 0);
 	buf_puts(&out, "\n\n");
 	before = out.len;
 	buf_printf(&out, "usage: proctor %s ", verb->name);
 	before = out.len - before;
-	help_flow(&out, verb->usage, before, before);
+	put_flowing(&out, verb->usage, before, before);
 	if (verb->about) {
 		buf_puts(&out, "\n\n");
-		help_flow(&out, verb->about, 0, 0);
+		put_flowing(&out, verb->about, 0, 0);
 	}
 	buf_puts(&out, "\n\noptions:\n");
 	for (; opts->name; opts++)
 		if (help_has_option(cli, opts))
-			help_put_option(opts, &out);
+			put_option(opts, &out);
 	buf_printf(&out, "\nexample: %s\nmore: man proctor-%s\n", verb->example, verb->name);
 	return cli_print(&out);
 }
@@ -109,7 +113,7 @@ void help_put_verbs(struct buf *to)
 		buf_printf(to, "\n%s:\n", g->title);
 		for (const struct verb *const *v = g->verbs; *v; v++) {
 			buf_printf(to, "  %-*s", VERB_COLUMN - 2, (*v)->name);
-			help_flow(to, (*v)->summary, VERB_COLUMN, VERB_COLUMN);
+			put_flowing(to, (*v)->summary, VERB_COLUMN, VERB_COLUMN);
 			buf_putc(to, '\n');
 		}
 	}
@@ -130,7 +134,7 @@ static void put_json_help(const struct opt *json, struct buf *to)
 		before = ", ";
 	}
 	with_verbs.help = text.at;
-	help_put_option(&with_verbs, to);
+	put_option(&with_verbs, to);
 }
 
 int help_print_all(const struct cli *cli, const struct opt *opts)
@@ -143,7 +147,7 @@ int help_print_all(const struct cli *cli, const struct opt *opts)
 		if (opts->to == &cli->json)
 			put_json_help(opts, &out);
 		else
-			help_put_option(opts, &out);
+			put_option(opts, &out);
 	buf_puts(&out, "\nexit status: 0 ok, 1 failed (or the answer is no), 2 usage error, 3 not found,\n"
 	               "             4 no daemon\n"
 	               "one verb and its options: proctor help VERB, or man proctor-VERB\n"

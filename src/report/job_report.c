@@ -32,7 +32,7 @@ int report_add_sum(void *report, const struct job_sum_record *s)
 	return 0;
 }
 
-int report_add_syscall(void *report, const struct syscall_record *s)
+static int add_syscall(void *report, const struct syscall_record *s)
 {
 	struct report *r = report;
 	struct syscall_record *kept = vec_push(&r->syscalls, REPORT_SYSCALLS_MAX);
@@ -76,12 +76,12 @@ static int add_callers(struct report *r, struct history *history, struct err *er
 
 		if (!report_find_caller(r, num, (struct proc_id){ 0 }) &&
 		    add_caller(r, num, (struct proc_id){ 0 }))
-			n = history_job_syscalls(history, key, num, report_add_syscall, r, err);
+			n = history_job_syscalls(history, key, num, add_syscall, r, err);
 	}
 	for (size_t i = 0; n >= 0 && i < r->n_costly; i++)
 		if (add_caller(r, 0, r->costly[i].p.id))
-			n = history_process_syscalls(history, key, r->costly[i].p.id,
-			                             report_add_syscall, r, err);
+			n = history_process_syscalls(history, key, r->costly[i].p.id, add_syscall,
+			                             r, err);
 	return n;
 }
 
@@ -475,7 +475,7 @@ int report_gather(struct report *r, struct history *history, struct err *err)
 	if (n >= 0)
 		n = history_job_gpus(history, key, report_add_gpu, r, err);
 	if (n >= 0)
-		n = history_job_syscalls(history, key, 0, report_add_syscall, r, err);
+		n = history_job_syscalls(history, key, 0, add_syscall, r, err);
 	if (n >= 0 && r->n_syscalls)
 		n = add_callers(r, history, err);
 	if (n >= 0)

@@ -184,7 +184,6 @@ int report_add_process(void *report, const struct process_record *p);
 int report_add_event(void *report, const struct event_record *e);
 int report_add_anomaly(void *report, const struct anomaly_record *a); /* also a note of it */
 int report_add_gpu(void *report, const struct gpu_record *g);
-int report_add_syscall(void *report, const struct syscall_record *s);
 /* Those of a process, or of a sheet (`id.pid` 0); NULL: they were not counted. */
 const struct report_caller *report_find_caller(const struct report *r, uint32_t sheet,
                                                struct proc_id id);

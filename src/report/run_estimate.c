@@ -256,7 +256,8 @@ static void predict_memory(const struct learners *l, const struct gathering *g,
 	to->confidence = to->rule.confidence;
 }
 
-enum estimate_raise estimate_raise_after(const char *cause)
+/* What ran out: memory after oom_…, time after time_limit and timeout_command; nothing after any other cause. */
+static enum estimate_raise raise_after(const char *cause)
 {
 	static const enum estimate_raise raises[VERDICT_CODE_COUNT] = {
 		[VERDICT_OOM_OWN_LIMIT] = RAISED_MEMORY, [VERDICT_OOM_OUTER_LIMIT] = RAISED_MEMORY,
@@ -275,7 +276,7 @@ static void raise_after_failure(const struct estimate_query *q, const struct lea
 	double largest = l->memory.estimator.stats.largest;
 
 	if (q->attempt > 1 && q->last_exit)
-		to->raised = estimate_raise_after(q->last_exit);
+		to->raised = raise_after(q->last_exit);
 	if (to->raised == RAISED_MEMORY) {
 		for (unsigned i = 1; i < q->attempt; i++)
 			to->memory.value = largest > to->memory.value ? largest

@@ -32,9 +32,6 @@ struct estimate_query {
 
 enum estimate_raise { RAISED_NOTHING, RAISED_MEMORY, RAISED_TIME };
 
-/* What ran out: memory after oom_…, time after time_limit and timeout_command; nothing after any other cause. */
-enum estimate_raise estimate_raise_after(const char *cause);
-
 struct run_estimate {
 	uint64_t runs;         /* of this type that were learned from; 0: no history */
 	uint64_t other_shapes; /* … that were left out, because their command had other options */

@@ -64,7 +64,6 @@ struct store {
 
 /* store_open.c */
 int store_connect(struct store *st, struct err *err) must_check;
-void store_disconnect(struct store *st);
 /* After -EUCLEAN or -ESTALE: sets the damaged file aside and opens anew. */
 int store_recover(struct store *st, int cause, struct err *err) must_check;
 

@@ -274,7 +274,7 @@ int store_connect(struct store *st, struct err *err)
 }
 
 /* Closing is done under the lock, too; without it if its holder does not release it. */
-void store_disconnect(struct store *st)
+static void disconnect(struct store *st)
 {
 	bool locked = st->write.fd >= 0 &&
 	              db_lock_take(&st->write, DB_LOCK_WRITING, OPEN_PATIENCE_NS) == 0;
@@ -310,7 +310,7 @@ int store_recover(struct store *st, int cause, struct err *err)
 		if (r < 0)
 			return r;
 	}
-	store_disconnect(st);
+	disconnect(st);
 	r = own(st, err);
 	if (r == 0)
 		r = store_connect(st, err);
@@ -399,7 +399,7 @@ void store_close(struct store *st)
 		return;
 	if (st->db && st->recorder && !st->is_finished)
 		end_recording(st);
-	store_disconnect(st);
+	disconnect(st);
 	db_lock_close(&st->owner);
 	live_processes_done(&st->processes);
 	vec_done(&st->jobs.list);

@@ -9,7 +9,7 @@
 
 /* ---- the timeline ---------------------------------------------------------------------------- */
 
-void top_timeline_view(const struct frame *f, struct grid *g, size_t y, size_t lines)
+static void draw_timeline(const struct frame *f, struct grid *g, size_t y, size_t lines)
 {
 	size_t n = MIN(lines, f->events.len), w = g->width;
 	size_t job_width = w >= 110 ? 28 : w >= 70 ? 18 : 10;
@@ -204,7 +204,7 @@ static void put_parts(const struct frame *f, struct top_state *s, bool cursor, s
 	y += tree;
 	if (parts.timeline) {
 		put_rule(g, y, s->is_past ? "events up to then" : "events");
-		top_timeline_view(f, g, y + 1, parts.timeline - 1);
+		draw_timeline(f, g, y + 1, parts.timeline - 1);
 		y += parts.timeline;
 	}
 	if (parts.detail) {

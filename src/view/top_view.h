@@ -30,7 +30,6 @@ void top_tree_view(const struct frame *f, struct top_state *s, bool cursor, stru
                    size_t lines, struct top_layout *ret);
 void top_detail_view(const struct frame *f, const struct top_state *s, struct grid *g, size_t y,
                      size_t lines);
-void top_timeline_view(const struct frame *f, struct grid *g, size_t y, size_t lines);
 
 enum ink top_ink_of_ratio(double ratio);
 enum ink top_ink_of_severity(enum severity severity);

@@ -198,7 +198,8 @@ int drm_devices_by_node(const struct drm_devices *d, const char *node)
 
 /* ---- their figures --------------------------------------------------------------------------- */
 
-bool drm_read_number(int dir_fd, const char *name, uint64_t *ret)
+/* The number that is all of a small file; false: there is none. */
+static bool read_number(int dir_fd, const char *name, uint64_t *ret)
 {
 	char text[64];
 	ssize_t n = kernel_file_read(dir_fd, name, text, sizeof text);
@@ -219,7 +220,7 @@ void drm_read_reading(int dir_fd, const char *name, uint64_t divisor, enum gpu_m
 {
 	uint64_t v;
 
-	if (!readings_has(to, id) && drm_read_number(dir_fd, name, &v))
+	if (!readings_has(to, id) && read_number(dir_fd, name, &v))
 		readings_set(to, id, v / divisor);
 }
 

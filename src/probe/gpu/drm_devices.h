@@ -49,8 +49,7 @@ void drm_uevent_parse(struct scan text, struct drm_uevent *ret);
 
 /* ---- for drivers ----------------------------------------------------------------------------- */
 
-/* The number that is all of a small file; false: there is none. */
-bool drm_read_number(int dir_fd, const char *name, uint64_t *ret);
+/* The number that is all of a small file, if there is one. */
 void drm_read_reading(int dir_fd, const char *name, uint64_t divisor, enum gpu_metric id,
                       struct gpu_readings *to);
 /* Temperature and power, by the sensors of the device. */
