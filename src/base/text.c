@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/defs.h"
+
 static bool is_tail(const char *s, size_t i)
 {
 	return ((unsigned char)s[i] & 0xC0) == 0x80;
@@ -206,4 +208,40 @@ size_t text_columns(const char *s, size_t n)
 		columns += len ? columns_of(code_point(s + i, len)) : 1;
 	}
 	return columns;
+}
+
+static const char *const byte_units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+
+/* A unit larger is taken before four digits would show. */
+unsigned text_byte_unit(double bytes)
+{
+	unsigned unit = 0;
+
+	while (unit + 1 < ARRAY_LEN(byte_units) && bytes >= 999.5) {
+		bytes /= 1024;
+		unit++;
+	}
+	return unit;
+}
+
+const char *text_byte_unit_name(unsigned unit)
+{
+	return byte_units[unit];
+}
+
+void text_put_bytes_in(double bytes, unsigned unit, char ret[static TEXT_BYTES_MAX])
+{
+	double amount = bytes / (double)(UINT64_C(1) << 10 * unit);
+
+	snprintf(ret, TEXT_BYTES_MAX, "%.*f", unit == 0 || amount >= 99.95 ? 0 : 1, amount);
+}
+
+void text_put_bytes(double bytes, char ret[static TEXT_BYTES_MAX])
+{
+	unsigned unit = text_byte_unit(bytes);
+	size_t len;
+
+	text_put_bytes_in(bytes, unit, ret);
+	len = strlen(ret);
+	snprintf(ret + len, TEXT_BYTES_MAX - len, " %s", byte_units[unit]);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* text.h - text from outside before it is shown: whether it is valid, how to make it safe for a
- * terminal, and how wide it is. */
+ * terminal, and how wide it is. Also amounts of bytes as text. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,3 +29,13 @@ void text_copy(char *to, size_t cap, const char *text);
 /* The columns that a displayed text occupies: wide characters count twice, combining ones not at
  * all. */
 size_t text_columns(const char *s, size_t n);
+
+#define TEXT_BYTES_MAX 32
+
+/* The power of 1024 in which so many bytes have at most three digits before the point. */
+unsigned text_byte_unit(double bytes);
+const char *text_byte_unit_name(unsigned unit); /* "B", "KiB", … "EiB" */
+/* The bytes in that unit, with three digits that matter: "812", "6.1", "61.2". */
+void text_put_bytes_in(double bytes, unsigned unit, char ret[static TEXT_BYTES_MAX]);
+/* In the unit that fits: "812 B", "6.1 GiB", "412 MiB". */
+void text_put_bytes(double bytes, char ret[static TEXT_BYTES_MAX]);

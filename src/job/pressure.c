@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #define FALL_MARGIN 0.05 /* how far below its threshold a figure must be for the level to fall */
 
 static const struct {
@@ -130,14 +132,14 @@ struct judged {
 
 static void explain(struct pressure *p, const struct judged *j)
 {
-	char size[32] = "";
+	char size[TEXT_BYTES_MAX + 3] = "", bytes[TEXT_BYTES_MAX];
 
-	if (j->bytes)
-		snprintf(size, sizeof size, " (%.*f %s)", j->bytes >> 30 ? 1 : 0,
-		         (double)j->bytes / (j->bytes >> 30 ? 1 << 30 : 1 << 20),
-		         j->bytes >> 30 ? "GiB" : "MiB");
-	else if (j->count)
+	if (j->bytes) {
+		text_put_bytes((double)j->bytes, bytes);
+		snprintf(size, sizeof size, " (%s)", bytes);
+	} else if (j->count) {
 		snprintf(size, sizeof size, " (%" PRIu64 ")", j->count);
+	}
 	snprintf(p->why, sizeof p->why, "%.0f %% of %s%s%s", j->ratio * 100, j->what, size,
 	         *size ? " is in use" : "");
 }

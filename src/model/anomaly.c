@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
+
 const struct anomaly_info anomaly_kinds[] = {
 #define X(id, key_, name_, scope_, description_, scale_, less_)                                    \
 	[ANOMALY_##id] = { .key = (key_),                                                          \
@@ -39,11 +41,6 @@ const char *anomaly_basis(uint32_t runs)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-static void put_amount(struct buf *to, double amount)
-{
-	buf_printf(to, amount >= 99.95 ? "%.0f" : "%.1f", amount);
-}
-
 static void put_time(struct buf *to, double ns)
 {
 	double s = ns / 1e9;
@@ -71,18 +68,15 @@ static double most_bytes(const struct anomaly *a)
 
 static void put_bytes(const struct anomaly *a, char word, struct buf *to)
 {
-	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB" };
-	double scale = 1024;
-	size_t unit = 0;
+	unsigned unit = MAX(text_byte_unit(most_bytes(a)), 1U); /* KiB */
+	char amount[TEXT_BYTES_MAX];
 
-	while (unit + 1 < ARRAY_LEN(units) && most_bytes(a) / scale >= 999.5) {
-		scale *= 1024;
-		unit++;
+	if (word == 'u') {
+		buf_puts(to, text_byte_unit_name(unit));
+		return;
 	}
-	if (word == 'u')
-		buf_puts(to, units[unit]);
-	else
-		put_amount(to, (word == 'b' ? a->base : word == 'o' ? a->other : a->peak) / scale);
+	text_put_bytes_in(word == 'b' ? a->base : word == 'o' ? a->other : a->peak, unit, amount);
+	buf_puts(to, amount);
 }
 
 static void put_word(const struct anomaly *a, char word, struct buf *to)

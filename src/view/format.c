@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "view/format.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,32 +9,17 @@
 
 #include "base/clock.h"
 #include "base/defs.h"
+#include "base/text.h"
 
 static const struct fmt unknown = { "-" };
 
-/* Three figures that matter: 6.1, 61.2, 612. A unit larger is taken before four digits would
- * show. */
-static struct fmt scaled(double bytes, const char *const *units, size_t n_units)
-{
-	struct fmt f;
-	size_t unit = 0;
-
-	while (unit + 1 < n_units && bytes >= 999.5) {
-		bytes /= 1024;
-		unit++;
-	}
-	if (unit == 0 || bytes >= 99.95)
-		snprintf(f.at, sizeof f.at, "%.0f%s", bytes, units[unit]);
-	else
-		snprintf(f.at, sizeof f.at, "%.1f%s", bytes, units[unit]);
-	return f;
-}
-
 struct fmt format_bytes(uint64_t bytes)
 {
-	static const char *const units[] = { " B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB" };
+	struct fmt f;
 
-	return scaled((double)bytes, units, ARRAY_LEN(units));
+	static_assert(sizeof f.at >= TEXT_BYTES_MAX, "an amount of bytes fits");
+	text_put_bytes((double)bytes, f.at);
+	return f;
 }
 
 struct fmt format_bytes_of(uint64_t part, uint64_t whole)
@@ -50,9 +36,13 @@ struct fmt format_bytes_of(uint64_t part, uint64_t whole)
 
 static struct fmt scaled_short(double bytes)
 {
-	static const char *const units[] = { "", "K", "M", "G", "T", "P", "E" };
+	unsigned unit = text_byte_unit(bytes);
+	char amount[TEXT_BYTES_MAX];
+	struct fmt f;
 
-	return scaled(bytes, units, ARRAY_LEN(units));
+	text_put_bytes_in(bytes, unit, amount);
+	snprintf(f.at, sizeof f.at, "%s%.1s", amount, unit ? text_byte_unit_name(unit) : "");
+	return f;
 }
 
 struct fmt format_bytes_short(uint64_t bytes)

@@ -59,7 +59,7 @@ def test_a_limit_that_is_used_up_is_critical_and_admits_nobody(cold):
 	set_limit(cold, 1)
 	answer = json.loads(cold.proctor("pressure", "--json", "--config", cold.config).stdout)
 	assert (answer["level"], answer["admits_job"], answer["delay_seconds"]) == ("critical", False, 60)
-	assert "of max_memory_mb (1 MiB) is in use" in answer["reason"]
+	assert "of max_memory_mb (1.0 MiB) is in use" in answer["reason"]
 	cold.start()
 	answer = cold.result("admit", job_type="train")
 	assert (answer["allowed"], answer["pressure_level"]) == (False, "critical") and "memory" in answer["reason"]
@@ -83,7 +83,7 @@ def test_waiting_ends_when_there_is_room(cold, children):
 	assert waiting.wait(timeout=60) == 0
 	out, err = run.communicate(timeout=90)
 	assert (run.returncode, out) == (0, "ran\n")
-	assert "waiting for room" in err and "of max_memory_mb (1 MiB)" in err
+	assert "waiting for room" in err and "of max_memory_mb (1.0 MiB)" in err
 
 
 @pytest.fixture

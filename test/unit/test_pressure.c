@@ -69,7 +69,7 @@ static void test_pressure_judge__takes_the_worst_and_gives_the_reason(void **sta
 	f.memory_limit = 100;
 	p = pressure_judge(&f, PRESSURE_NONE);
 	assert_int_equal(p.level, PRESSURE_HIGH);
-	assert_string_equal(p.why, "90 % of the memory limit in force (0 MiB) is in use");
+	assert_string_equal(p.why, "90 % of the memory limit in force (100 B) is in use");
 	f.processes = 801;
 	p = pressure_judge(&f, PRESSURE_NONE);
 	assert_int_equal(p.level, PRESSURE_CRITICAL);

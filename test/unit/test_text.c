@@ -93,7 +93,31 @@ static void test_text_mark_cut__marks_once_and_leaves_no_half_character(void **s
 	assert_int_equal(text_mark_cut(text, 5, sizeof text), 5);
 }
 
-RUN_TESTS(TEST(test_text_copy__cuts_between_characters_with_an_ellipsis),
+static void test_text_put_bytes__has_three_digits_that_matter(void **state)
+{
+	static const struct {
+		double bytes;
+		const char *text;
+	} cases[] = { { 0, "0 B" },
+		      { 999, "999 B" },
+		      { 1000, "1.0 KiB" },
+		      { 1 << 20, "1.0 MiB" },
+		      { 99.94 * (1 << 20), "99.9 MiB" },
+		      { 99.96 * (1 << 20), "100 MiB" },
+		      { 6.1 * (1 << 30), "6.1 GiB" },
+		      { 18446744073709551615.0, "16.0 EiB" } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char text[TEXT_BYTES_MAX];
+
+		text_put_bytes(cases[i].bytes, text);
+		assert_string_equal(text, cases[i].text);
+	}
+}
+
+RUN_TESTS(TEST(test_text_put_bytes__has_three_digits_that_matter),
+          TEST(test_text_copy__cuts_between_characters_with_an_ellipsis),
           TEST(test_text_mark_cut__marks_once_and_leaves_no_half_character),
           TEST(test_text_display__escapes_control_characters),
           TEST(test_text_display__cuts_at_the_columns_with_an_ellipsis),
