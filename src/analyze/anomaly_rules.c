@@ -3,38 +3,37 @@
 
 #include "analyze/rules.h"
 
-/* One row per kind, by its scope. */
+/* The rules of each scope, in the order of their kinds. */
+#define X(id, key, name, scope, ...) scope##_ROW(ANOMALY_##id, rule_##key)
+#define ROW(kind, rule) { kind, rule },
+#define NO_ROW(kind, rule)
+
+#define PROCESS_ROW ROW
+#define JOB_ROW NO_ROW
+#define MACHINE_ROW NO_ROW
 static const struct {
 	enum anomaly_kind kind;
 	PROCESS_RULE((*holds));
-} process_rules[] = {
-	{ ANOMALY_MEMORY_SPIKE, rule_memory_spike },
-	{ ANOMALY_RUNAWAY_PROCESS, rule_runaway_process },
-	{ ANOMALY_ZOMBIE, rule_zombie },
-	{ ANOMALY_FD_EXHAUSTION, rule_fd_exhaustion },
-	{ ANOMALY_THREAD_EXPLOSION, rule_thread_explosion },
-};
+} process_rules[] = { ANOMALY_KINDS(X) };
 
+#undef PROCESS_ROW
+#undef JOB_ROW
+#define PROCESS_ROW NO_ROW
+#define JOB_ROW ROW
 static const struct {
 	enum anomaly_kind kind;
 	JOB_RULE((*holds));
-} job_rules[] = {
-	{ ANOMALY_MEMORY_LEAK, rule_memory_leak },
-	{ ANOMALY_MEMORY_EXHAUSTION, rule_memory_exhaustion },
-	{ ANOMALY_STALL, rule_stall },
-	{ ANOMALY_FORK_STORM, rule_fork_storm },
-	{ ANOMALY_GPU_IDLE, rule_gpu_idle },
-	{ ANOMALY_THROTTLED, rule_throttled },
-	{ ANOMALY_DISK_FILLING, rule_disk_filling },
-};
+} job_rules[] = { ANOMALY_KINDS(X) };
 
+#undef JOB_ROW
+#undef MACHINE_ROW
+#define JOB_ROW NO_ROW
+#define MACHINE_ROW ROW
 static const struct {
 	enum anomaly_kind kind;
 	MACHINE_RULE((*holds));
-} machine_rules[] = {
-	{ ANOMALY_MEMORY_PRESSURE, rule_memory_pressure },
-	{ ANOMALY_SWAP_THRASH, rule_swap_thrash },
-};
+} machine_rules[] = { ANOMALY_KINDS(X) };
+#undef X
 
 /* Its own text is long, and most rules have none. */
 static void begin(struct finding *f, enum anomaly_kind kind, int32_t job)

@@ -13,17 +13,6 @@
 	          struct finding *f)
 #define MACHINE_RULE(name) bool name(const struct anomaly_input *in, struct finding *f)
 
-PROCESS_RULE(rule_memory_spike);
-PROCESS_RULE(rule_runaway_process);
-PROCESS_RULE(rule_zombie);
-PROCESS_RULE(rule_fd_exhaustion);
-PROCESS_RULE(rule_thread_explosion);
-JOB_RULE(rule_memory_leak);
-JOB_RULE(rule_memory_exhaustion);
-JOB_RULE(rule_stall);
-JOB_RULE(rule_fork_storm);
-JOB_RULE(rule_gpu_idle);
-JOB_RULE(rule_throttled);
-JOB_RULE(rule_disk_filling);
-MACHINE_RULE(rule_memory_pressure);
-MACHINE_RULE(rule_swap_thrash);
+#define X(id, key, name, scope, ...) scope##_RULE(rule_##key);
+ANOMALY_KINDS(X)
+#undef X

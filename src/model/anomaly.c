@@ -8,7 +8,7 @@
 
 const struct anomaly_info anomaly_kinds[] = {
 #define X(id, key_, name_, scope_, description_, scale_, less_)                                    \
-	[ANOMALY_##id] = { .key = (key_),                                                          \
+	[ANOMALY_##id] = { .key = #key_,                                                           \
 		           .name = (name_),                                                        \
 		           .scope = ANOMALY_OF_##scope_,                                           \
 		           .description = (description_),                                          \

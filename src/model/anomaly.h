@@ -14,7 +14,7 @@
 enum anomaly_scope { ANOMALY_OF_PROCESS, ANOMALY_OF_JOB, ANOMALY_OF_MACHINE };
 
 /* X(id, key in JSON and SQL, name for people, scope, description, inside × this = outside, whether
- * less is worse). Stored by key. Inside: bytes, a ratio of one core, ns, a count. In descriptions:
+ * less is worse). Stored by key; its rule in analyze/ is called rule_KEY. Inside: bytes, a ratio of one core, ns, a count. In descriptions:
  *	%b %p %o  base, peak and the other amount in bytes, all in the unit %u that suits the largest
  *	%B %P     base and peak as counts
  *	%c %t     the peak in percent, or as a time
@@ -22,22 +22,22 @@ enum anomaly_scope { ANOMALY_OF_PROCESS, ANOMALY_OF_JOB, ANOMALY_OF_MACHINE };
  *	%r %x     the number of earlier runs it was compared with; its own text */
 /* clang-format off */
 #define ANOMALY_KINDS(X)                                                                                           \
-	X(MEMORY_SPIKE, "memory_spike", "memory spike", PROCESS, "%b → %p %u in %d", ANOMALY_MIB, false)           \
-	X(RUNAWAY_PROCESS, "runaway_process", "runaway process", PROCESS,                                          \
+	X(MEMORY_SPIKE, memory_spike, "memory spike", PROCESS, "%b → %p %u in %d", ANOMALY_MIB, false)           \
+	X(RUNAWAY_PROCESS, runaway_process, "runaway process", PROCESS,                                          \
 	  "at %c of a core for %s, its parent is gone", 100, false)                                                \
-	X(ZOMBIE, "zombie", "zombie", PROCESS, "not reaped for %t", 1e-9, false)                                   \
-	X(FD_EXHAUSTION, "fd_exhaustion", "open files", PROCESS, "%P of the %B it may open", 1, false)             \
-	X(MEMORY_PRESSURE, "memory_pressure", "memory pressure", MACHINE, "%p of %b %u available", ANOMALY_MIB, true) \
-	X(MEMORY_LEAK, "memory_leak", "memory leak", JOB, "%p %u used, at most %b in %r earlier runs", ANOMALY_MIB, false) \
-	X(MEMORY_EXHAUSTION, "memory_exhaustion", "memory runs out", JOB,                                          \
+	X(ZOMBIE, zombie, "zombie", PROCESS, "not reaped for %t", 1e-9, false)                                   \
+	X(FD_EXHAUSTION, fd_exhaustion, "open files", PROCESS, "%P of the %B it may open", 1, false)             \
+	X(MEMORY_PRESSURE, memory_pressure, "memory pressure", MACHINE, "%p of %b %u available", ANOMALY_MIB, true) \
+	X(MEMORY_LEAK, memory_leak, "memory leak", JOB, "%p %u used, at most %b in %r earlier runs", ANOMALY_MIB, false) \
+	X(MEMORY_EXHAUSTION, memory_exhaustion, "memory runs out", JOB,                                          \
 	  "%o of %b %u used, at this rate all in %t", 1e-9, true)                                                  \
-	X(STALL, "stall", "stall", JOB, "%x, idle for %t", 1e-9, false)                                            \
-	X(THREAD_EXPLOSION, "thread_explosion", "many threads", PROCESS, "%B → %P within 30 s", 1, false)         \
-	X(FORK_STORM, "fork_storm", "many processes", JOB, "%B → %P in %d", 1, false)                              \
-	X(GPU_IDLE, "gpu_idle", "idle GPU", JOB, "%o %u held there, nothing has run for %t", 1e-9, false)          \
-	X(THROTTLED, "throttled", "CPU limit", JOB, "held back for %c of the CPU time it asked for", 100, false)   \
-	X(SWAP_THRASH, "swap_thrash", "swapping", MACHINE, "tasks wait for memory %c of the time, %o %u are in swap space", 100, false) \
-	X(DISK_FILLING, "disk_filling", "disk fills up", JOB, "%o of %b %u left in %x, at this rate for %t", 1e-9, true)
+	X(STALL, stall, "stall", JOB, "%x, idle for %t", 1e-9, false)                                            \
+	X(THREAD_EXPLOSION, thread_explosion, "many threads", PROCESS, "%B → %P within 30 s", 1, false)         \
+	X(FORK_STORM, fork_storm, "many processes", JOB, "%B → %P in %d", 1, false)                              \
+	X(GPU_IDLE, gpu_idle, "idle GPU", JOB, "%o %u held there, nothing has run for %t", 1e-9, false)          \
+	X(THROTTLED, throttled, "CPU limit", JOB, "held back for %c of the CPU time it asked for", 100, false)   \
+	X(SWAP_THRASH, swap_thrash, "swapping", MACHINE, "tasks wait for memory %c of the time, %o %u are in swap space", 100, false) \
+	X(DISK_FILLING, disk_filling, "disk fills up", JOB, "%o of %b %u left in %x, at this rate for %t", 1e-9, true)
 
 /* X(id, name); stored by number */
 #define SEVERITIES(X)              \
