@@ -313,7 +313,7 @@ void engine_stage_jobs(void *self, struct snapshot *snap)
 
 struct sink engine_sink_recorder(struct engine *e)
 {
-	return (struct sink){ .name = "recorder",
+	return (struct sink){ .name = "recorder: store, JSONL, run folder",
 		              .passes = PASS_ALL,
 		              .take = recorder_push,
 		              .has_room = recorder_has_room,
