@@ -25,22 +25,37 @@ static const struct field event_rows[] = {
 	{ "e.sender_comm", FIELD(STRING, sender_comm) },
 	/* These differ between versions of the schema. */
 	{ "job_id", FIELD(STRING, job_id) },
+	{ "job_uid", FIELD(CODE, job_uid), .has = offsetof(RECORD, has_job_uid) },
 	{ "sheet", FIELD(ORDINAL, sheet) },
 	{ "name", FIELD(STRING, name) },
 };
 static const struct field_table event_columns = FIELD_TABLE(event_rows);
 #undef RECORD
 
+/* The user of the job. Before version 2 jobs had none, and before version 5 processes had the id of a job, which was
+ * unique. */
+static const char *job_uid(const struct history *r)
+{
+	if (!db_has_column(r->db, "job", "uid"))
+		return "NULL";
+	if (db_has_column(r->db, "process", "job"))
+		return "(SELECT j.uid FROM job j WHERE j.id = coalesce(p.job, e.job))";
+	return db_has_column(r->db, "event", "job")
+	               ? "iif(p.job_id IS NULL, (SELECT j.uid FROM job j WHERE j.id = e.job),"
+	                 " (SELECT j.uid FROM job j WHERE j.job_id = p.job_id))"
+	               : "(SELECT j.uid FROM job j WHERE j.job_id = p.job_id)";
+}
+
 static void append_columns(const struct history *r, struct buf *sql)
 {
 	bool is_old = !db_has_column(r->db, "event", "job");
 
-	record_columns_select(sql, &(const struct field_table){ event_rows, event_columns.n - 3 });
+	record_columns_select(sql, &(const struct field_table){ event_rows, event_columns.n - 4 });
 	buf_printf(sql,
-	           is_old ? ", %s, p.sheet, NULL"
+	           is_old ? ", %s, %s, p.sheet, NULL"
 	                  : ", coalesce(%s, (SELECT j.job_id FROM job j WHERE j.id = e.job)),"
-	                    " coalesce(p.sheet, e.sheet), e.name",
-	           history_member_job_id(r));
+	                    " %s, coalesce(p.sheet, e.sheet), e.name",
+	           history_member_job_id(r), job_uid(r));
 }
 
 /* ?1 is the job, if it is about one. */

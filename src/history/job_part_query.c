@@ -275,6 +275,7 @@ static const struct field anomaly_rows[] = {
 	{ "a.pid", FIELD(ORDINAL, process.pid) },
 	{ "a.start_ticks", FIELD(ORDINAL, process.start_ticks) },
 	{ "iif(a.job, j.job_id, NULL)", FIELD(STRING, job_id) },
+	{ "iif(a.job, j.uid, NULL)", FIELD(CODE, job_uid), .has = offsetof(RECORD, has_job_uid) },
 	{ "a.sheet", FIELD(ORDINAL, sheet) },
 	{ "a.began", FIELD(ORDINAL, began_ns), .unit = UNIT_NS },
 	{ "a.ended", FIELD(ORDINAL, ended_ns), .unit = UNIT_NS },
@@ -302,7 +303,7 @@ static int prepare_anomalies(struct history *r, struct job_key key,
 	           " FROM job j JOIN anomaly a ON a.id BETWEEN j.recorder << %d"
 	           " AND (j.recorder + 1 << %d) - 1 WHERE j.id = ?1 AND a.pid IS NULL"
 	           " AND a.job IS NULL AND coalesce(a.ended, a.began) >= j.started"
-	           " AND a.began <= coalesce(j.ended, 1e12) ORDER BY 7",
+	           " AND a.began <= coalesce(j.ended, 1e12) ORDER BY 8",
 	           SCHEMA_EPISODE_BITS, SCHEMA_EPISODE_BITS);
 	return history_prepare_for_job(r, sql.at, key, ret, err);
 }

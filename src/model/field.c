@@ -170,10 +170,16 @@ static void put_value(struct json *j, const struct field_table *table, const str
 	}
 }
 
+static bool is_missing(const struct field *f, const void *record)
+{
+	return f->type == FIELD_CODE ? !field_has_code(f, record)
+	                             : !figure_is_known(field_figure(f, record));
+}
+
 void fields_json(struct json *j, const struct field_table *table, const void *record)
 {
 	for (const struct field *f = table->at; f < table->at + table->n; f++) {
-		if (f->is_optional && !figure_is_known(field_figure(f, record)))
+		if (f->is_optional && is_missing(f, record))
 			continue;
 		json_key(j, f->key);
 		put_value(j, table, f, record);

@@ -40,7 +40,7 @@ struct field {
 	unsigned short has;      /* FIELD_CODE: where its bool is */
 	unsigned short decimals; /* FIELD_RATIO, FIELD_REAL */
 	bool is_sampled;         /* FIELD_RATIO: its quality is `sampled`; NAN: missing */
-	bool is_optional;        /* FIELD_FIGURE: left out of JSON when it is missing */
+	bool is_optional;        /* FIELD_FIGURE, FIELD_CODE: left out of JSON when it is missing */
 	enum metric_unit unit;
 	const char *(*name)(const void *record);         /* FIELD_NAME */
 	void (*put)(struct json *j, const void *record); /* FIELD_PUT */

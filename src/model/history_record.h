@@ -17,6 +17,8 @@ struct event_record {
 	bool has_exit_code;
 	int exit_code, signal; /* 0: none */
 	const char *job_id;    /* NULL: none */
+	bool has_job_uid;      /* of jobs before schema version 2 it is not known */
+	uint32_t job_uid;      /* the job's user */
 	uint32_t sheet;        /* 0: none */
 	int64_t count;
 	const char *name; /* of a mark, a phase, a limit; NULL: none */
@@ -100,6 +102,8 @@ struct anomaly_record {
 	enum severity severity;
 	struct proc_id process;        /* pid 0: the whole job or machine */
 	const char *job_id;            /* NULL: none */
+	bool has_job_uid;              /* as in struct event_record */
+	uint32_t job_uid;              /* the job's user */
 	uint32_t sheet;                /* 0: none */
 	uint64_t began_ns, ended_ns;   /* wall clock; ended 0 while it lasts */
 	double value, peak, threshold; /* NAN: not known */

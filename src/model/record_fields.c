@@ -120,6 +120,11 @@ static void put_sender_uid(struct json *j, const void *record)
 #define SIGNAL_HELP "the signal it died of; null: none"
 #define SHEET_HELP "the sheet it belongs to; null: none"
 #define JOB_HELP "the job it belongs to; null: none"
+#define FIELD_JOB_UID                                                                              \
+	{                                                                                          \
+		"job_uid", FIELD(CODE, job_uid), .has = offsetof(RECORD, has_job_uid),             \
+			.is_optional = true, .help = "the user of that job; absent: none"          \
+	}
 
 #define RECORD struct job
 static const struct field job_rows[] = {
@@ -276,6 +281,7 @@ static const char *event_type(const void *record)
 		{ "signal_num", FIELD(ORDINAL, signal),                                            \
 		  .help = "the signal that was sent or died of" },                                 \
 		{ "job_id", FIELD(STRING, job_id), .help = JOB_HELP },                             \
+		FIELD_JOB_UID,                                                                     \
 	{                                                                                          \
 		"sheet_num", FIELD(ORDINAL, sheet), .help = SHEET_HELP                             \
 	}
@@ -403,6 +409,7 @@ static const struct field anomaly_rows[] = {
 	{ "severity", FIELD_NAME, .name = severity, .help = "low, medium, high or critical" },
 	{ "pid", FIELD(ORDINAL, process.pid), .help = "its process; null: the whole job or machine" },
 	{ "job_id", FIELD(STRING, job_id), .help = JOB_HELP },
+	FIELD_JOB_UID,
 	{ "sheet_num", FIELD(ORDINAL, sheet), .help = SHEET_HELP },
 	{ "description", FIELD(STRING, description), .help = "the same in a sentence" },
 	{ "metric_value", FIELD(REAL, value), .decimals = 3, .help = "the value as it began" },

@@ -34,9 +34,12 @@ static void put_ordinal(struct json *j, const char *key, uint64_t n)
 		json_nil(j);
 }
 
+/* Most processes have no job: for them, its user is left out. */
 static void put_job(struct json *j, const struct snapshot *snap, int32_t job, uint32_t sheet)
 {
 	json_put_str(j, "job_id", job >= 0 ? snap->jobs.at[job].id : NULL);
+	if (job >= 0)
+		json_put_u64(j, "job_uid", snap->jobs.at[job].uid);
 	put_ordinal(j, "sheet_num", job >= 0 ? sheet : 0);
 }
 
@@ -89,6 +92,7 @@ static void encode_job(struct json *j, const struct snapshot *snap, size_t index
 
 	json_begin_object(j);
 	json_put_str(j, "job_id", job->id);
+	json_put_u64(j, "job_uid", job->uid);
 	put_ordinal(j, "total_sheets", job->total_sheets);
 	json_put_u64(j, "last_completed_sheet", job->last_completed_sheet);
 	put_ordinal(j, "current_sheet", job->current_sheet);

@@ -84,8 +84,10 @@ static void write_anomalies(struct json *j, const struct snapshot *snap,
 		if (a->news == ANOMALY_ENDED || !snapshot_scope_has_anomaly(scope, snap, a))
 			continue;
 		record = anomaly_record_of(a, snap, &text);
-		if (!snapshot_scope_has_job(scope, snap, a->job))
+		if (!snapshot_scope_has_job(scope, snap, a->job)) {
 			record.job_id = NULL;
+			record.has_job_uid = false;
+		}
 		fields_json_object(j, &anomaly_fields, &record);
 	}
 	json_end_array(j);

@@ -43,6 +43,7 @@ static void fixture_fill(struct fixture *fx)
 	kit_proc(&fx->cur, 11, 600)->state = 'Z';
 	job = job_roster_add(&fx->jobs, "build-7", "make", WALL0_NS);
 	fx->jobs.rows.at[job]->job.total_sheets = 5;
+	fx->jobs.rows.at[job]->job.uid = 1001; /* whose process is another user's */
 	job_row_end_sheet(fx->jobs.rows.at[job],
 	                  job_roster_begin_sheet(&fx->jobs, fx->jobs.rows.at[job], 1, "", WALL0_NS),
 	                  JOB_COMPLETED, WALL0_NS);
@@ -147,7 +148,8 @@ static void test_codec_snapshot__has_every_key_that_readers_rely_on(void **state
 		NULL,
 	};
 	static const char *const progress_keys[] = {
-		"job_id", "total_sheets", "last_completed_sheet", "current_sheet", "status", NULL
+		"job_id", "job_uid", "total_sheets", "last_completed_sheet", "current_sheet",
+		"status", NULL
 	};
 	struct sample empty = kit_sample(0);
 	struct snapshot bare = { 0 };
@@ -188,6 +190,9 @@ static void test_snapshot_json__distinguishes_absent_from_zero(void **state)
 	assert_true(json_is_null(json_object_get(unknown, "cpu_percent")));
 	assert_true(json_is_null(json_object_get(unknown, "job_id")));
 	assert_true(json_is_null(json_object_get(unknown, "sheet_num")));
+	assert_int_equal(json_integer_value(json_object_get(known, "job_uid")), 1001);
+	assert_int_equal(json_integer_value(json_object_get(known, "uid")), 1000);
+	assert_null(json_object_get(unknown, "job_uid"));    /* most processes have no job */
 	assert_null(json_object_get(unknown, "read_bytes")); /* ours: left out */
 	assert_true(json_is_null(json_object_get(parsed, "load_avg_5")));
 	assert_true(json_is_null(json_object_get(parsed, "pressure_level")));
@@ -281,6 +286,7 @@ static void test_codec_event__has_every_key_and_the_sender_of_the_signal(void **
 	assert_true(json_is_null(json_object_get(parsed, "exit_code")));
 	assert_int_equal(json_integer_value(json_object_get(parsed, "signal_num")), 9);
 	assert_string_equal(json_string_value(json_object_get(parsed, "job_id")), "build-7");
+	assert_int_equal(json_integer_value(json_object_get(parsed, "job_uid")), 1001);
 	assert_string_equal(json_string_value(json_object_get(parsed, "details")),
 	                    "sent by ba\x1bsh (pid 12, uid 0)");
 	json_decref(parsed);
@@ -298,6 +304,7 @@ static void test_codec_event__distinguishes_exit_code_zero_from_none(void **stat
 	(void)state;
 	readings_set(&e.final, PROC_CPU_TIME, 1500 * NS_PER_MS);
 	parsed = event_parsed(&none, &e);
+	assert_null(json_object_get(parsed, "job_uid"));
 	assert_true(json_is_integer(json_object_get(parsed, "exit_code")));
 	assert_true(json_is_null(json_object_get(parsed, "signal_num")));
 	assert_true(json_real_value(json_object_get(parsed, "cpu_time_seconds")) == 1.5);

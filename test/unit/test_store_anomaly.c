@@ -145,6 +145,7 @@ static void test_job_anomalies__are_its_processes_and_the_machines(void **state)
 	assert_int_equal(history_job_anomalies(r, KEY("train"), 100, keep, got, &err), 2);
 	assert_int_equal(got[0].process.pid, 2417);
 	assert_int_equal(got[0].process.start_ticks, 99);
+	assert_true(got[0].has_job_uid && !got[1].has_job_uid);
 	assert_int_equal(got[0].severity, SEVERITY_HIGH);
 	assert_int_equal(got[0].sheet, 2);
 	assert_int_equal(got[0].ended_ns, 0);
