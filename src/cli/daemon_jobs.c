@@ -33,10 +33,19 @@ static void put_text(struct json *j, const char *name, const char *text)
 		json_put_str(j, name, text);
 }
 
+/* A bare id means one's own job. */
+static char *name_for_daemon(struct job_key key)
+{
+	return key.uid == user_namespace_own_uid() ? xstrdup(key.id)
+	                                           : xasprintf("%u:%s", (unsigned)key.uid, key.id);
+}
+
 static void put_filter(struct json *j, const struct job_filter *f, size_t count)
 {
-	cleanup(freep) char *tag = NULL;
+	cleanup(freep) char *tag = NULL, *parent = NULL;
 
+	if (f->parent)
+		parent = name_for_daemon((struct job_key){ f->parent_uid, f->parent });
 	if (f->tag_key)
 		tag = xasprintf("%s%s%s", f->tag_key, f->tag_value ? "=" : "",
 		                f->tag_value ? f->tag_value : "");
@@ -45,7 +54,7 @@ static void put_filter(struct json *j, const struct job_filter *f, size_t count)
 	put_text(j, "job_type", f->type);
 	put_text(j, "tag", tag);
 	put_text(j, "outcome", f->outcome);
-	put_text(j, "parent_job_id", f->parent);
+	put_text(j, "parent_job_id", parent);
 	put_text(j, "part", f->part);
 	put_time(j, "since", f->since_ns);
 	put_time(j, "until", f->until_ns);
@@ -124,7 +133,7 @@ static void put_report(const struct daemon_client *ask, json_t *answer, struct c
 
 int daemon_jobs_report(struct daemon_jobs *d, const struct cli *cli, const struct job *job)
 {
-	cleanup(freep) char *others = xasprintf("%u:%s", (unsigned)job->uid, job->id);
+	cleanup(freep) char *name = name_for_daemon(job_key_of(job));
 	cleanup(buf_done) struct buf params = { 0 };
 	struct json j = { .out = &params };
 	struct cli_page page;
@@ -133,7 +142,7 @@ int daemon_jobs_report(struct daemon_jobs *d, const struct cli *cli, const struc
 	int status;
 
 	json_begin_object(&j);
-	json_put_str(&j, "job_id", job->uid == user_namespace_own_uid() ? job->id : others);
+	json_put_str(&j, "job_id", name);
 	json_end_object(&j);
 	d->ask.patience_ns = DAEMON_CLIENT_PATIENCE_NS;
 	if (daemon_client_call(&d->ask, "job.report", params.at, &answer, &err) < 0)

@@ -80,8 +80,10 @@ static int find_parent(struct job_selection *recorded, struct job_filter *filter
 	                     ? job_selection_find(recorded, filter->parent, parent, &is_daemons)
 	                     : CLI_OK;
 
-	if (filter->parent)
+	if (filter->parent) {
 		filter->parent = parent->id;
+		filter->parent_uid = parent->uid;
+	}
 	return status;
 }
 

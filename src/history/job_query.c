@@ -90,7 +90,8 @@ static uint64_t last_snapshot_ns(struct history *r, int64_t recorder)
 /* Of the last sign of life: the interval may be that long. */
 #define KILLED_WITHIN_NS (60 * NS_PER_S)
 
-/* A limit that kills takes the recorder of a job within the job along. */
+/* A limit that kills takes the recorder of a job within the job along. Only the id of a parent is stored: it means
+ * a job of the same user. */
 static unsigned read_parent_limits(struct history *r, const struct job *job)
 {
 	const unsigned kill = 1u << JOB_LIMIT_TIME | 1u << JOB_LIMIT_MEM;
@@ -101,8 +102,7 @@ static unsigned read_parent_limits(struct history *r, const struct job *job)
 
 	if (!db_has_column(r->db, "job", "limits_hit") || !db_has_column(r->db, "job", "parent") ||
 	    db_prepare(r->db,
-	               "SELECT limits_hit, parent, ended FROM job WHERE job_id = ?1"
-	               " ORDER BY uid = ?2 DESC LIMIT 1",
+	               "SELECT limits_hit, parent, ended FROM job WHERE job_id = ?1 AND uid = ?2",
 	               &stmt, &err) < 0)
 		return 0;
 	snprintf(id, sizeof id, "%s", job->parent);
@@ -194,8 +194,9 @@ static int put_filter(const struct history *r, const struct job_filter *f, struc
 	if (f->type)
 		buf_puts(sql, " AND j.type = ?1");
 	if (f->parent)
-		buf_puts(sql,
-		         db_has_column(r->db, "job", "parent") ? " AND j.parent = ?2" : " AND 0");
+		buf_puts(sql, db_has_column(r->db, "job", "parent")
+		                      ? " AND j.parent = ?2 AND j.uid = ?9"
+		                      : " AND 0");
 	if (f->of_one_user)
 		buf_printf(sql, " AND j.uid = %u", (unsigned)f->uid);
 	if (f->since_ns)
@@ -213,8 +214,9 @@ static int put_filter(const struct history *r, const struct job_filter *f, struc
 	if (f->part)
 		buf_puts(sql, " AND (instr(j.job_id, ?7) OR instr(j.type, ?7))");
 	if (f->outermost && db_has_column(r->db, "job", "parent"))
-		buf_puts(sql, " AND (j.parent IS NULL OR NOT EXISTS"
-		              " (SELECT 1 FROM job p WHERE p.job_id = j.parent))");
+		buf_puts(sql,
+		         " AND (j.parent IS NULL OR NOT EXISTS"
+		         " (SELECT 1 FROM job p WHERE p.job_id = j.parent AND p.uid = j.uid))");
 	return f->outcome ? put_outcome(r, f->outcome, sql, err) : 0;
 }
 
@@ -241,7 +243,8 @@ static int query_jobs(struct history *r, const struct job_filter *filter, struct
 	                                   bind_real(db_time(filter->until_ns)),
 	                                   bind_str(filter->tag_key), bind_str(filter->tag_value),
 	                                   bind_str(filter->part),
-	                                   bind_real(db_time(filter->ended_since_ns))),
+	                                   bind_real(db_time(filter->ended_since_ns)),
+	                                   bind_int(filter->parent_uid)),
 	                             ret, err);
 }
 

@@ -13,9 +13,10 @@ struct job_filter {
 	const char *type;
 	const char *tag_key, *tag_value; /* value NULL: any value */
 	const char *outcome; /* "ok", "failed", "running", "lost", "signal", "oom", "limit" */
-	const char *parent;
+	const char *parent;  /* started in this job … */
+	uint32_t parent_uid; /* … of this user */
 	const char *part;            /* of the id or of the type */
-	bool outermost;              /* no other job in this store started it */
+	bool outermost;              /* no other job of its user in this store started it */
 	uint64_t since_ns, until_ns; /* of the start, wall clock */
 	uint64_t ended_since_ns;     /* … of the end: those that run have none */
 	bool of_one_user;

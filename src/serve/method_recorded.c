@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/user_names.h"
 #include "kernel/blocked_reader.h"
 #include "model/record_fields.h"
 #include "rpc/rpc_params.h"
@@ -21,7 +22,7 @@
 
 /* Which jobs to list, with copies of the texts; "" means any. */
 struct listed {
-	char type[JOB_ID_MAX], outcome[16], parent[JOB_ID_MAX], part[JOB_ID_MAX];
+	char type[JOB_ID_MAX], outcome[16], parent[USER_NAME_MAX + JOB_ID_MAX], part[JOB_ID_MAX];
 	char tag_key[2 * JOB_TAG_MAX];
 	size_t tag_value; /* where it begins in there, behind the key's NUL; 0: any value */
 	bool outermost;
@@ -102,18 +103,25 @@ static int open_store(const struct query *q, const struct history_cancel *cancel
 	return r == -ENOENT ? err_set(err, ENOENT, "nothing is recorded yet") : r;
 }
 
-/* Opens the store and finds the peer's own job; a trusted peer may also ask for jobs of other users, as
- * USER:ID. */
+/* The peer's own job; a trusted peer may also ask for jobs of other users, as USER:ID. */
+static int find_named(const struct query *q, struct history *reader, const char *name,
+                      struct job *ret, struct err *err)
+{
+	struct job_key key = { q->peer.uid, name };
+
+	return methods_trusts(&q->peer) ? history_find_job_id(reader, key.uid, key.id, ret, err)
+	                                : history_get_job(reader, key, ret, err);
+}
+
+/* Opens the store and finds the job that the request is about. */
 static int find_job(const struct query *q, const struct history_cancel *cancel,
                     struct history **ret, struct job *ret_job, struct err *err)
 {
-	struct job_key key = { q->peer.uid, q->job_id };
 	int r = open_store(q, cancel, ret, err);
 
 	if (r < 0)
 		return r;
-	r = methods_trusts(&q->peer) ? history_find_job_id(*ret, key.uid, key.id, ret_job, err)
-	                             : history_get_job(*ret, key, ret_job, err);
+	r = find_named(q, *ret, q->job_id, ret_job, err);
 	return r == -ENOENT ? err_set(err, ENOENT, "there is no job '%s'", q->job_id) : r;
 }
 
@@ -190,6 +198,7 @@ static struct job_filter filter_of(const struct query *q)
 		                    .tag_value = l->tag_value ? l->tag_key + l->tag_value : NULL,
 		                    .outcome = text_or_null(l->outcome),
 		                    .parent = text_or_null(l->parent),
+		                    .parent_uid = q->peer.uid,
 		                    .part = text_or_null(l->part),
 		                    .outermost = l->outermost,
 		                    .since_ns = l->since_ns,
@@ -198,16 +207,32 @@ static struct job_filter filter_of(const struct query *q)
 		                    .uid = q->peer.uid };
 }
 
+/* It may be gone, and what it started still be there. `parent` holds its id. */
+static int set_parent(const struct query *q, struct history *reader, struct job_filter *filter,
+                      struct job *parent, struct err *err)
+{
+	int r = find_named(q, reader, filter->parent, parent, err);
+
+	if (r == 0) {
+		filter->parent = parent->id;
+		filter->parent_uid = parent->uid;
+	}
+	return r == -ENOENT ? 0 : r;
+}
+
 static int read_jobs(void *self, const struct history_cancel *cancel, struct json *result,
                      struct err *err)
 {
 	const struct query *q = self;
-	const struct job_filter filter = filter_of(q);
+	struct job_filter filter = filter_of(q);
 	cleanup(history_closep) struct history *reader = NULL;
+	struct job parent;
 	int r = open_store(q, cancel, &reader, err);
 
+	if (r == 0 && filter.parent)
+		r = set_parent(q, reader, &filter, &parent, err);
 	if (r < 0)
-		return r;
+		return map_timeout(r, err);
 	json_begin_object(result);
 	json_put_str(result, "store", q->db_path);
 	json_open_array(result, "jobs");

@@ -432,6 +432,94 @@ static void test_job__of_two_users_may_have_the_same_id(void **state)
 	world_rmdir(dir);
 }
 
+/* Of its parent a job has the id only, which means a job of the same user. */
+static void test_job__has_a_parent_of_its_own_user_only(void **state)
+{
+	char *dir = world_dir();
+	struct world w;
+	struct store *st;
+	struct job job;
+
+	(void)state;
+	world_init(&w, 38);
+	st = world_open(&w, dir);
+	job = some_job(&w, "night", "cron");
+	job.uid = 1000;
+	job.limits_hit = 1u << JOB_LIMIT_TIME;
+	set_end(&job, JOB_FAILED);
+	put_job(st, &job);
+	for (uint32_t uid = 1000; uid < 1002; uid++) {
+		job = some_job(&w, uid == 1000 ? "inner" : "stranger", "x");
+		job.uid = uid;
+		snprintf(job.parent, sizeof job.parent, "night");
+		set_end(&job, JOB_LOST);
+		put_job(st, &job);
+	}
+	assert_int_equal(find_as(dir, 1000, "inner").parent_limits_hit, 1u << JOB_LIMIT_TIME);
+	assert_int_equal(find_as(dir, 1001, "stranger").parent_limits_hit, 0);
+	assert_offered(dir, &(struct job_filter){ .outermost = true }, 99, "stranger night");
+	assert_listed(dir, &(struct job_filter){ .parent = "night", .parent_uid = 1000 }, 99,
+	              "inner");
+	assert_listed(dir, &(struct job_filter){ .parent = "night", .parent_uid = 1001 }, 99,
+	              "stranger");
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
+static int keep_uid(void *self, const struct event_record *e)
+{
+	uint32_t *seen = self;
+
+	if (e->kind != EVENT_MARK && e->kind != EVENT_EXIT)
+		return 0;
+	assert_true(e->has_job_uid == (e->job_id != NULL));
+	seen[0] += e->job_id && e->job_uid == 1000;
+	seen[1] += e->job_id && e->job_uid == 1001;
+	seen[2] += !e->job_id;
+	return 0;
+}
+
+static void test_events__name_the_user_of_their_job(void **state)
+{
+	char *dir = world_dir();
+	struct history_cursor at = { 0 };
+	uint32_t seen[3] = { 0 };
+	struct history *r;
+	struct err err = { 0 };
+	struct world w;
+	struct store *st;
+
+	(void)state;
+	world_init(&w, 39);
+	st = world_open(&w, dir);
+	world_tick(&w);
+	for (uint32_t uid = 1000; uid < 1002; uid++)
+		*(struct job *)world_push(&w.snap.jobs) = (struct job){
+			.id = "build", .type = "make", .uid = uid, .started_ns = w.wall_ns
+		};
+	for (int32_t job = -1; job < 2; job++) {
+		*(struct event *)world_push(&w.snap.events) = (struct event){
+			.kind = EVENT_MARK, .job = job, .wall_ns = w.wall_ns
+		};
+		if (job >= 0)
+			w.snap.procs.at[job].job = job;
+	}
+	*(struct event *)world_push(&w.snap.events) = (struct event){
+		.kind = EVENT_EXIT, .id = w.snap.procs.at[1].s.id, .job = 1, .wall_ns = w.wall_ns
+	};
+	assert_int_equal(store_put(st, &w.snap, &err), 0);
+	r = open_reader(dir);
+	assert_true(history_events(r, &at, 0, 1000, keep_uid, seen, &err) > 0);
+	assert_int_equal(seen[0], 1);
+	assert_int_equal(seen[1], 2);
+	assert_int_equal(seen[2], 1);
+	history_close(r);
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
 /* Nobody has buried the recorder yet, and still its job is known to be lost. */
 static void test_history__reports_a_job_as_lost_whose_recorder_is_gone(void **state)
 {
@@ -520,5 +608,7 @@ RUN_TESTS(TEST(test_job__comes_back_as_it_was_stored),
           TEST(test_reader_offer_jobs__finds_parts_of_names_and_outermost_jobs),
           TEST(test_reader_get_job__takes_an_id_and_nothing_else),
           TEST(test_job__of_two_users_may_have_the_same_id),
+          TEST(test_job__has_a_parent_of_its_own_user_only),
+          TEST(test_events__name_the_user_of_their_job),
           TEST(test_history__reports_a_job_as_lost_whose_recorder_is_gone),
           TEST(test_store_claim_job_id__gives_every_id_once))
