@@ -482,9 +482,10 @@ class Client:
 		return self._report("seq", "bus.publish", {"event": event, "data": data})
 
 	def subscribe(self, prefix=None, job_id=None, since_seq=None, timeout=None):
-		"""Yields events as dicts with `event`, `seq`, `timestamp`, `job_id` and `data`, on a connection of its own, until none
-		arrives for `timeout` seconds (None: forever). If events were lost, {"event": "bus.lagged", "lost": N} is one of them;
-		N is None after a restart of the daemon. Raises NotRunning if the daemon is gone; a quiet client just ends."""
+		"""Yields events as dicts with `event`, `seq`, `timestamp`, `job_id`, `job_uid` (if there is a job) and `data`, on a
+		connection of its own, until none arrives for `timeout` seconds (None: forever). If events were lost,
+		{"event": "bus.lagged", "lost": N} is one of them; N is None after a restart of the daemon. Raises
+		NotRunning if the daemon is gone; a quiet client just ends."""
 		try:
 			self._check_open()
 			with contextlib.ExitStack() as undo:

@@ -154,7 +154,7 @@ static bool lets_through(const struct bus_filter *f, const struct bus_event *e)
 {
 	return (f->uid == 0 || f->uid == e->uid || f->uid == e->process_uid) &&
 	       strncmp(e->name, f->prefix, strlen(f->prefix)) == 0 &&
-	       (!f->job_id[0] || strcmp(e->job_id, f->job_id) == 0);
+	       (!f->job_id[0] || (e->uid == f->job_uid && strcmp(e->job_id, f->job_id) == 0));
 }
 
 bool bus_next(struct bus *bus, struct bus_cursor *cursor, const struct bus_filter *filter,

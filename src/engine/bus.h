@@ -26,7 +26,8 @@ struct bus_event {
 	const char *name, *job_id, *text; /* job_id "": none; text: the JSON of `data` */
 	uint64_t wall_ns;
 	uint32_t sheet;         /* 0: none */
-	uid_t uid, process_uid; /* the users that may see it: of the job, and of the process */
+	uid_t uid,
+		process_uid; /* the users that may see it: of the job, if any, and of the process */
 };
 
 struct bus_cursor {
@@ -41,7 +42,8 @@ struct bus_cursor {
 struct bus_filter {
 	char prefix[BUS_NAME_MAX]; /* "sheet." or "sheet.started" */
 	char job_id[BUS_JOB_MAX];
-	uid_t uid; /* 0: of all users */
+	uid_t job_uid; /* … of this user */
+	uid_t uid;     /* what this user may see; 0: of all users */
 };
 
 /* The first event has the number `first_seq`. It must be larger than all numbers of earlier rings, so

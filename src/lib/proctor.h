@@ -124,8 +124,8 @@ struct proctor_event {
 };
 
 /* Subscribes from now on, or from event `since_seq` on if it is still kept (0: from now on). With
- * `filter` only events whose names start with it, with `job_id` only those of one job; NULL: all
- * that we may see. */
+ * `filter` only events whose names start with it, with `job_id` only those of one job, the caller's
+ * own, or as root USER:ID; NULL: all that we may see. */
 int proctor_subscribe(struct proctor *p, const char *filter, const char *job_id,
                       uint64_t since_seq);
 /* Returns 1 with an event, or 0 on timeout. A negative timeout waits forever. */

@@ -17,6 +17,8 @@ static const char *const reserved[] = {
 
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/-"
 
+static_assert(BUS_JOB_MAX == JOB_ID_MAX, "a filter has room for any id");
+
 /* The bus as the feed of a connection. */
 struct bus_feed {
 	struct bus *bus;
@@ -35,6 +37,12 @@ static void write_lag(struct json *j, uint64_t lost, uint64_t next_seq)
 	rpc_message_end(j);
 }
 
+static void put_job_uid(struct json *j, const struct bus_event *e)
+{
+	if (*e->job_id)
+		json_put_u64(j, "job_uid", e->uid);
+}
+
 static void write_event(struct json *j, const struct bus_event *e)
 {
 	rpc_message_begin_notification(j, "bus.event");
@@ -43,6 +51,7 @@ static void write_event(struct json *j, const struct bus_event *e)
 	json_put_fixed(j, "timestamp", e->wall_ns / NS_PER_US, 6);
 	json_put_str(j, "event", e->name);
 	json_put_text(j, "job_id", e->job_id);
+	put_job_uid(j, e);
 	json_key(j, "data");
 	json_raw(j, e->text, strlen(e->text));
 	json_end_object(j);
@@ -89,6 +98,7 @@ static void write_monitor_event(struct json *j, const struct bus_event *e)
 	json_key(j, "data");
 	json_raw(j, e->text, strlen(e->text));
 	json_put_fixed(j, "timestamp", e->wall_ns / NS_PER_US, 6);
+	put_job_uid(j, e);
 	json_end_object(j);
 	rpc_message_end(j);
 }
@@ -129,7 +139,7 @@ METHOD(method_monitor_stream)
 	struct bus_feed *f;
 
 	(void)result;
-	if (copy_text_param(params, "job_id", filter.job_id, sizeof filter.job_id, err) < 0)
+	if (methods_name_job(m, peer, params, &filter.job_uid, filter.job_id, err) < 0)
 		return -err->code;
 	methods_begin_bus(m);
 	feed.self = f = xcalloc(1, sizeof *f);
@@ -156,7 +166,7 @@ METHOD(method_bus_subscribe)
 	uint64_t since = 0;
 
 	if (copy_text_param(params, "filter", filter.prefix, sizeof filter.prefix, err) < 0 ||
-	    copy_text_param(params, "job_id", filter.job_id, sizeof filter.job_id, err) < 0 ||
+	    methods_name_job(m, peer, params, &filter.job_uid, filter.job_id, err) < 0 ||
 	    rpc_params_u64(params, "since_seq", 0, UINT64_MAX >> 1, &since, err) < 0)
 		return -err->code;
 	methods_begin_bus(m);

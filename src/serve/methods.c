@@ -242,6 +242,42 @@ int methods_find_job(struct methods *m, const struct rpc_server_peer *peer, cons
 	return 0;
 }
 
+/* "user:id" of a job that is not there yet. An id may have a colon, too. */
+static int name_by_user(struct methods *m, const struct rpc_server_peer *peer, const char **id,
+                        uid_t *uid, struct err *err)
+{
+	const char *colon = strchr(*id, ':');
+	uint32_t other;
+	int r = colon ? user_lookup(m, peer, *id, (size_t)(colon - *id), &other, err) : 0;
+
+	if (r > 0) {
+		*id = colon + 1;
+		*uid = other;
+	}
+	return MIN(r, 0);
+}
+
+int methods_name_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
+                     uid_t *ret_uid, char ret_id[static JOB_ID_MAX], struct err *err)
+{
+	uid_t uid = peer->uid;
+	const char *id = "";
+	job_handle at = -1;
+
+	if (rpc_params_text(params, "job_id", JOB_ID_MAX - 1, &id, err) < 0 ||
+	    (*id && find_by_id(m, peer, id, &at, err) < 0))
+		return -err->code;
+	if (at >= 0 && methods_has_job(peer, methods_job(m, at))) {
+		id = methods_job(m, at)->id;
+		uid = methods_job(m, at)->uid;
+	} else if (methods_trusts(peer) && name_by_user(m, peer, &id, &uid, err) < 0) {
+		return -err->code;
+	}
+	snprintf(ret_id, JOB_ID_MAX, "%s", id);
+	*ret_uid = uid;
+	return 0;
+}
+
 int methods_claim_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                       job_handle *ret, struct err *err)
 {

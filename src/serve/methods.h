@@ -102,7 +102,11 @@ const struct snapshot_scope *methods_scope(const struct rpc_server_peer *peer,
  * process belongs to; *ret is -1 if it belongs to none. -ENOENT also for a job of another user. */
 int methods_find_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                      job_handle *ret, struct err *err) must_check;
-/* The same to change something: there must be a job. -EALREADY: another connection is its
+/* The same for a subscriber, whose job may be yet to come: one that is not there is the caller's own, or USER's, if a
+ * trusted caller writes USER:ID. *ret_id is "" without `job_id`. */
+int methods_name_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
+                     uid_t *ret_uid, char ret_id[static JOB_ID_MAX], struct err *err) must_check;
+/* As methods_find_job() to change something: there must be a job. -EALREADY: another connection is its
  * recorder. */
 int methods_claim_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                       job_handle *ret, struct err *err) must_check;

@@ -619,7 +619,8 @@ def test_the_monitor_stream_has_events_and_no_answer(shared, children, uid):
 		while not {"job.started", "sheet.started", "process.spawn"} <= set(names):
 			message = ear.read()
 			assert message["method"] == "monitor.event" and "id" not in message
-			assert list(message["params"]) == ["job_id", "sheet_num", "event", "data", "timestamp"]
+			keys = ["job_id", "sheet_num", "event", "data", "timestamp"]
+			assert list(message["params"]) == keys + ["job_uid"] * bool(message["params"]["job_id"])
 			names[message["params"]["event"]] = message["params"]
 	names.pop("monitor.lagged", None)  # of no job: a storm elsewhere on the machine has overwritten events
 	assert {event["job_id"] for event in names.values()} == {mine}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Rights at the daemon's socket: root, the owner of a job, and another user, with every method there is. The table is
 test/golden/rights.txt; PROCTOR_WRITE_GOLDEN=1 writes it anew."""
+import json
 import os
 import re
 import subprocess
@@ -13,6 +14,7 @@ from runkit import wait_for
 
 GOLDEN = Path(__file__).parent.parent / "golden/rights.txt"
 OWNER, OTHER = 2 * os.getpid() + 100000, 2 * os.getpid() + 100001  # nobody else's: all that they see is from here
+THIRD = 65534  # the other has nothing
 USERS = {"root": 0, "owner": OWNER, "other": OTHER}
 pytestmark = pytest.mark.needs_root
 
@@ -179,6 +181,71 @@ def test_a_subscriber_receives_only_events_of_its_own_user(world):
 		world.wait_ticks()  # with all that happens on the machine
 		world.result("bus.publish", uid=OTHER, event="app.mine", data={"n": 2})
 		assert other.read()["params"]["data"] == {"n": 2}
+
+
+def test_a_parent_is_a_job_of_the_same_user(world):
+	"""Root and the owner have a job `night`, and each of them one inside it."""
+	for uid in (0, OWNER):
+		world.result("job.start", uid=uid, job_id="night", pid=world.spawn(uid))
+		world.result("job.start", uid=uid, job_id="in-%d" % uid, parent_job_id="night", pid=world.spawn(uid))
+	def inside(name, uid=None):
+		return {job["job_id"] for job in world.result("job.list", uid=uid, recorded=100, parent_job_id=name)["jobs"]}
+	assert inside("night") == inside("0:night") == {"in-0"}
+	assert inside("%d:night" % OWNER) == inside("night", OWNER) == {"in-%d" % OWNER}
+	assert inside("0:night", OWNER) == inside("night", OTHER) == set()
+	for name, uid in (("night", 0), ("%d:night" % OWNER, OWNER)):
+		listed = json.loads(world.proctor("ls", "--json", "--parent", name).stdout)
+		assert {(job["job_id"], job["uid"]) for job in listed["jobs"]} == {("in-%d" % uid, uid)}
+	for uid in (0, OWNER):
+		for name in ("in-%d" % uid, "night"):
+			world.result("job.end", uid=uid, job_id=name)
+
+
+def test_a_subscription_to_an_id_means_the_callers_own_job(world):
+	"""Root and the owner have a job of the same id; it may start later, and root names another user's as USER:ID."""
+	with world.line() as roots, world.line() as named, world.line(OWNER) as owner, world.line() as monitor:
+		for line, name in ((roots, "pair"), (named, "%d:pair" % OWNER), (owner, "pair")):
+			assert "result" in line.call("bus.subscribe", job_id=name, filter="job.")
+		monitor.send('{"jsonrpc":"2.0","id":1,"method":"daemon.monitor.stream","params":{"job_id":"pair"}}\n')
+		for uid in (OWNER, 0):
+			world.result("job.start", uid=uid, job_id="pair", pid=world.spawn(uid))
+			world.result("job.mark", uid=uid, job_id="pair", name="of-%d" % uid)
+			world.result("job.end", uid=uid, job_id="pair")
+		for line, uid in ((roots, 0), (named, OWNER), (owner, OWNER), (monitor, 0)):
+			event = {"event": None}
+			while event["event"] != "job.mark":
+				event = line.read()["params"]
+				assert (event["job_id"], event["job_uid"]) == ("pair", uid)
+			assert event["data"]["name"] == "of-%d" % uid
+
+
+def test_a_subscription_finds_the_only_job_of_an_id(world):
+	with world.line() as line:
+		assert "result" in line.call("bus.subscribe", job_id="owners", filter="job.mark")
+		world.result("job.mark", uid=OWNER, job_id="owners", name="here")
+		assert line.read()["params"]["job_uid"] == OWNER
+	for uid in (OWNER, THIRD):
+		world.result("job.start", uid=uid, job_id="theirs", pid=world.spawn(uid))
+	error = world.call("bus.subscribe", job_id="theirs")["error"]
+	assert error["data"]["code"] == "invalid_params" and "several users have a job 'theirs'" in error["message"], error
+	for uid in (OWNER, THIRD):
+		world.result("job.end", uid=uid, job_id="theirs")
+
+
+def test_events_name_the_user_of_the_job_and_none_without_one(world):
+	events = wait_for(lambda: [e for e in world.result("daemon.events", limit=200)["events"] if e["job_id"] in ("owners", "roots")])
+	assert {e["job_id"]: e["job_uid"] for e in events}["owners"] == OWNER
+	assert all(e["job_uid"] == (OWNER if e["job_id"] == "owners" else 0) for e in events)
+	with world.line() as line:
+		line.call("bus.subscribe", filter="process.exit")
+		event = line.read()["params"]
+		while event["job_id"] != "owners":
+			event = line.read()["params"]
+		assert event["job_uid"] == event["data"]["job_uid"] == OWNER
+	with world.line() as line:
+		line.call("bus.subscribe", filter="app.alone")
+		world.result("bus.publish", uid=OTHER, event="app.alone")
+		assert "job_uid" not in line.read()["params"]
 
 
 def test_the_history_of_another_users_process_does_not_reveal_that_there_is_one(world):

@@ -63,10 +63,12 @@ static void test_bus__lets_through_what_the_filter_names(void **state)
 		{ { .prefix = "sheet." }, 0x3 },
 		{ { .prefix = "sheet.started" }, 0x1 },
 		{ { .prefix = "sheet.started." }, 0x0 },
-		{ { .job_id = "a-1" }, 0x5 },
+		{ { .job_id = "a-1" }, 0x1 }, /* two users have one */
+		{ { .job_id = "a-1", .job_uid = 1000 }, 0x4 },
+		{ { .job_id = "a-1", .job_uid = 1001 }, 0x0 },
 		{ { .job_id = "a" }, 0x0 },
 		{ { .uid = 1000 }, 0x6 },
-		{ { .prefix = "job", .job_id = "a-1", .uid = 1000 }, 0x4 },
+		{ { .prefix = "job", .job_id = "a-1", .job_uid = 1000, .uid = 1000 }, 0x4 },
 	};
 	cleanup(bus_freep) struct bus *bus = bus_new(SMALL, 1);
 	struct bus_event e;
