@@ -13,8 +13,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "model/job.h"
 
+#define JOB_PICK_SHOWN 4
 #define JOB_SEARCH_SHOWN 10 /* of the jobs that an ambiguous name could mean */
 
 /* A job that may be meant. */
@@ -74,6 +76,23 @@ bool job_search_is_last(const struct job_search *s, struct job_search_last *ret)
  * offered. "" if there is none. */
 struct scan job_search_part(const struct job_search *s);
 void job_search_offer(struct job_search *s, const struct job_offer *offer);
+
+/* The same for a reader that watches jobs come and go: only by an id in full, one's own first, then USER:ID, then the only
+ * one of others. Offer all, in any order, each once. */
+struct job_pick {
+	struct job_key own;              /* what was typed, as a bare id */
+	struct job_key named;            /* … as USER:ID; id NULL: it is not */
+	struct job_key found;            /* id NULL: none was offered */
+	uint32_t others[JOB_PICK_SHOWN]; /* other users that have a job of this id */
+	size_t n_others;
+};
+void job_pick_init(struct job_pick *p, const char *typed, uint32_t uid); /* `typed` is borrowed */
+void job_pick_begin(struct job_pick *p); /* forget what was offered */
+void job_pick_offer(struct job_pick *p, struct job_key key);
+/* The job that is meant. If none was offered, or too many, the one that would be meant if it came. */
+struct job_key job_pick_end(const struct job_pick *p);
+/* -EINVAL: several users have such a job, and they are listed. */
+int job_pick_check(const struct job_pick *p, struct err *err) must_check;
 
 /* The only job that is meant, or NULL. Then either several are, and *ret_several has them, or none is. */
 const struct job_offer *job_search_end(const struct job_search *s,

@@ -274,7 +274,7 @@ int link_read_snapshot(struct link *l, struct err *err)
 	}
 }
 
-void link_fill(struct link *l, const char *job, struct frame *ret)
+void link_fill(struct link *l, struct job_pick *only, struct frame *ret)
 {
 	const struct live_answers answers = { .snapshot = l->snapshot,
 		                              .status = l->answer[LINK_STATUS],
@@ -283,7 +283,7 @@ void link_fill(struct link *l, const char *job, struct frame *ret)
 		                              .processes = l->processes,
 		                              .names = &l->names };
 
-	live_frame_fill(&answers, l->source, job, ret);
+	live_frame_fill(&answers, l->source, only, ret);
 }
 
 void link_blocked(const struct link *l, char *ret, size_t cap)

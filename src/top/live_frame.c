@@ -103,6 +103,14 @@ static void fill_head(const struct live_answers *from, struct frame *f)
 	fill_gpus(s, h);
 }
 
+/* Whose it is, in a member that older servers do not write. */
+static uint32_t uid_of(const json_t *from, const char *key)
+{
+	const json_t *uid = json_object_get(from, key);
+
+	return json_is_integer(uid) ? (uint32_t)json_integer_value(uid) : FRAME_ANY_UID;
+}
+
 /* ---- jobs and sheets ------------------------------------------------------------------------- */
 
 static void fill_sheets(const json_t *listed, int32_t job, struct frame *f)
@@ -132,7 +140,9 @@ static void fill_sheets(const json_t *listed, int32_t job, struct frame *f)
 static void fill_job(const json_t *j, struct frame *f)
 {
 	const char *id = rpc_answer_text(j, "job_id");
-	struct frame_job *job = id ? frame_add_job(f, id) : NULL;
+	struct frame_job *job =
+		id ? frame_add_job(f, (struct job_key){ (uint32_t)rpc_answer_u64(j, "uid"), id })
+		   : NULL;
 
 	if (!job)
 		return;
@@ -140,7 +150,6 @@ static void fill_job(const json_t *j, struct frame *f)
 	job->command = frame_keep_str(f, rpc_answer_text(j, "command"));
 	job->limit_source = frame_keep_str(f, rpc_answer_text(j, "allowed_memory_source"));
 	job->status = status_of(j);
-	job->uid = (uint32_t)rpc_answer_u64(j, "uid");
 	job->started_ns = rpc_answer_ns(j, "started_at");
 	job->ended_ns = rpc_answer_ns(j, "ended_at");
 	job->has_exit_code = json_is_integer(json_object_get(j, "exit_code"));
@@ -164,7 +173,7 @@ static void fill_sums(const json_t *status, struct frame *f)
 	json_array_foreach(json_object_get(status, "jobs"), i, j)
 	{
 		const char *id = rpc_answer_text(j, "job_id");
-		int32_t at = id ? frame_find_job(f, id) : -1;
+		int32_t at = id ? frame_find_job(f, (struct job_key){ uid_of(j, "uid"), id }) : -1;
 
 		if (at < 0)
 			continue;
@@ -220,7 +229,7 @@ static const char *name_of(const struct live_names *n, pid_t pid)
 	return n && map_get(&n->of, (uint64_t)pid, &name) ? (const char *)(uintptr_t)name : "process";
 }
 
-static void add_event(struct frame *f, uint64_t wall_ns, const char *kind, const char *job,
+static void add_event(struct frame *f, uint64_t wall_ns, const char *kind, struct job_key job,
                       const char *what, enum severity severity, pid_t pid)
 {
 	struct frame_event *e = vec_push(&f->events, FRAME_EVENTS_MAX);
@@ -228,7 +237,8 @@ static void add_event(struct frame *f, uint64_t wall_ns, const char *kind, const
 	if (e)
 		*e = (struct frame_event){ .wall_ns = wall_ns,
 			                   .kind = frame_keep_str(f, kind),
-			                   .job = frame_keep_str(f, job),
+			                   .job = frame_keep_str(f, job.id),
+			                   .job_uid = job.uid,
 			                   .what = frame_keep_str(f, what),
 			                   .severity = severity,
 			                   .pid = pid };
@@ -239,7 +249,7 @@ static void add_event(struct frame *f, uint64_t wall_ns, const char *kind, const
 static void fill_event(const json_t *e, const struct live_names *names, struct frame *f)
 {
 	const char *kind = rpc_answer_text(e, "event_type"), *details = rpc_answer_text(e, "details");
-	const char *job = rpc_answer_text(e, "job_id");
+	const struct job_key job = { uid_of(e, "job_uid"), rpc_answer_text(e, "job_id") };
 	int signal = (int)rpc_answer_u64(e, "signal_num");
 	pid_t pid = (pid_t)rpc_answer_u64(e, "pid");
 	const char *name = name_of(names, pid);
@@ -270,30 +280,41 @@ static void fill_anomalies(const json_t *status, struct frame *f)
 
 	json_array_foreach(json_object_get(status, "anomalies_active"), i, a)
 	{
+		const struct job_key job = { uid_of(a, "job_uid"), rpc_answer_text(a, "job_id") };
 		struct frame_anomaly *to = vec_push(&f->anomalies, FRAME_EVENTS_MAX);
 
 		if (!to)
 			return;
 		*to = (struct frame_anomaly){
 			.kind = frame_keep_str(f, rpc_answer_text(a, "anomaly_type")),
-			.job = frame_keep_str(f, rpc_answer_text(a, "job_id")),
+			.job = frame_keep_str(f, job.id),
+			.job_uid = job.uid,
 			.what = frame_keep_str(f, rpc_answer_text(a, "description")),
 			.severity = severity_of(a),
 			.pid = (pid_t)rpc_answer_u64(a, "pid"),
 			.began_ns = rpc_answer_ns(a, "timestamp"),
 		};
-		add_event(f, to->began_ns, "anomaly", rpc_answer_text(a, "job_id"),
-		          rpc_answer_text(a, "description"), to->severity, to->pid);
+		add_event(f, to->began_ns, "anomaly", job, rpc_answer_text(a, "description"),
+		          to->severity, to->pid);
 	}
 }
 
-static void add_job_events(struct frame *f, const struct frame_job *job)
+/* Its id is copied: the frame's texts move when one is added. */
+static struct job_key copy_key(const struct frame *f, size_t job, char id[static JOB_ID_MAX])
 {
-	const char *id = frame_str(f, job->id);
+	snprintf(id, JOB_ID_MAX, "%s", frame_str(f, f->jobs.at[job].id));
+	return (struct job_key){ f->jobs.at[job].uid, id };
+}
+
+static void add_job_events(struct frame *f, size_t index)
+{
+	const struct frame_job *job = &f->jobs.at[index];
+	char id[JOB_ID_MAX];
+	const struct job_key key = copy_key(f, index, id);
 	char what[160];
 
 	if (job->started_ns)
-		add_event(f, job->started_ns, "job", id, "started", SEVERITY_LOW, 0);
+		add_event(f, job->started_ns, "job", key, "started", SEVERITY_LOW, 0);
 	if (!job->ended_ns)
 		return;
 	if (job->status == JOB_FAILED && job->signal)
@@ -302,7 +323,7 @@ static void add_job_events(struct frame *f, const struct frame_job *job)
 		snprintf(what, sizeof what, "FAILED: exit status %d", job->exit_code);
 	else
 		snprintf(what, sizeof what, "%s", job->status == JOB_COMPLETED ? "ended well" : "lost");
-	add_event(f, job->ended_ns, "job", frame_str(f, job->id), what,
+	add_event(f, job->ended_ns, "job", key, what,
 	          job->status == JOB_FAILED ? SEVERITY_HIGH : SEVERITY_LOW, 0);
 }
 
@@ -310,17 +331,17 @@ static void add_sheet_events(struct frame *f, size_t index)
 {
 	const struct frame_sheet *s = &f->sheets.at[index];
 	char id[JOB_ID_MAX], what[160];
+	const struct job_key job = copy_key(f, (size_t)s->job, id);
 	bool failed = s->status == JOB_FAILED;
 
-	snprintf(id, sizeof id, "%s", frame_str(f, f->jobs.at[s->job].id));
 	snprintf(what, sizeof what, "sheet %u %.80s began", s->num, frame_str(f, s->label));
-	add_event(f, s->started_ns, "sheet", id, what, SEVERITY_LOW, 0);
+	add_event(f, s->started_ns, "sheet", job, what, SEVERITY_LOW, 0);
 	s = &f->sheets.at[index];
 	if (!s->ended_ns)
 		return;
 	snprintf(what, sizeof what, "sheet %u %.80s %s", s->num, frame_str(f, s->label),
 	         failed ? "FAILED" : s->status == JOB_LOST ? "was not closed" : "is done");
-	add_event(f, s->ended_ns, "sheet", id, what, failed ? SEVERITY_HIGH : SEVERITY_LOW, 0);
+	add_event(f, s->ended_ns, "sheet", job, what, failed ? SEVERITY_HIGH : SEVERITY_LOW, 0);
 }
 
 static void fill_events(const struct live_answers *from, struct frame *f)
@@ -328,11 +349,8 @@ static void fill_events(const struct live_answers *from, struct frame *f)
 	const json_t *e;
 	size_t i;
 
-	for (size_t at = 0; at < f->jobs.len; at++) {
-		const struct frame_job job = f->jobs.at[at];
-
-		add_job_events(f, &job);
-	}
+	for (size_t at = 0; at < f->jobs.len; at++)
+		add_job_events(f, at);
 	for (size_t at = f->sheets.len > 100 ? f->sheets.len - 100 : 0; at < f->sheets.len; at++)
 		add_sheet_events(f, at);
 	fill_anomalies(from->status, f);
@@ -340,8 +358,21 @@ static void fill_events(const struct live_answers *from, struct frame *f)
 		fill_event(e, from->names, f);
 }
 
-void live_frame_fill(const struct live_answers *from, enum frame_source source, const char *job,
-                     struct frame *ret)
+static void complete(struct frame *f, struct job_pick *only)
+{
+	struct job_key job;
+
+	if (only) {
+		job_pick_begin(only);
+		for (size_t i = 0; i < f->jobs.len; i++)
+			job_pick_offer(only, frame_job_key(f, i));
+		job = job_pick_end(only);
+	}
+	frame_complete(f, only ? &job : NULL);
+}
+
+void live_frame_fill(const struct live_answers *from, enum frame_source source,
+                     struct job_pick *only, struct frame *ret)
 {
 	const json_t *j;
 	size_t i;
@@ -358,7 +389,7 @@ void live_frame_fill(const struct live_answers *from, enum frame_source source, 
 	if (from->names)
 		learn_names(from->names, ret);
 	fill_events(from, ret);
-	frame_complete(ret, job);
+	complete(ret, only);
 }
 
 /* "futex, lock 0x7f…", "read, pipe from make 812" */

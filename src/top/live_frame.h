@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "base/scan.h"
+#include "model/job_search.h"
 #include "view/frame.h"
 
 /* Of processes of jobs, also of those that have ended since: events name them. */
@@ -21,7 +22,8 @@ struct live_answers {
 	struct live_names *names;
 };
 
-void live_frame_fill(const struct live_answers *from, enum frame_source source, const char *job,
-                     struct frame *ret);
+/* Only the job that `only` picks, unless it is NULL. */
+void live_frame_fill(const struct live_answers *from, enum frame_source source,
+                     struct job_pick *only, struct frame *ret);
 /* What a process waits for, from context.get. */
 void live_frame_blocked(const json_t *context, char *ret, size_t cap);

@@ -45,14 +45,25 @@ static int wait_readable(const struct link *l, uint64_t deadline_ns)
 
 /* ---- JSON lines ------------------------------------------------------------------------------ */
 
-static bool is_of_job(const json_t *item, const char *job)
+/* The id is NULL: it has no job. */
+static struct job_key key_of(const json_t *item)
 {
-	const char *id = rpc_answer_text(item, "job_id");
+	const json_t *uid = json_object_get(item, "job_uid");
 
-	return id && strcmp(id, job) == 0;
+	return (struct job_key){ json_is_integer(uid) ? (uint32_t)json_integer_value(uid)
+		                                      : FRAME_ANY_UID,
+		                 rpc_answer_text(item, "job_id") };
 }
 
-static void keep_job(json_t *snapshot, const char *list, const char *job)
+static bool is_of_job(const json_t *item, struct job_key job)
+{
+	struct job_key key = key_of(item);
+
+	return key.id && strcmp(key.id, job.id) == 0 &&
+	       (key.uid == job.uid || key.uid == FRAME_ANY_UID);
+}
+
+static void keep_job(json_t *snapshot, const char *list, struct job_key job)
 {
 	json_t *items = json_object_get(snapshot, list);
 
@@ -61,29 +72,46 @@ static void keep_job(json_t *snapshot, const char *list, const char *job)
 			json_array_remove(items, i);
 }
 
-static int filter(const struct buf *text, const char *job, struct buf *to, struct err *err)
+static int keep_picked(json_t *snapshot, struct job_pick *only, struct err *err)
+{
+	const json_t *job;
+	struct job_key key;
+	size_t i;
+
+	job_pick_begin(only);
+	json_array_foreach(json_object_get(snapshot, "job_progress"), i, job) if (key_of(job).id)
+		job_pick_offer(only, key_of(job));
+	if (job_pick_check(only, err) < 0)
+		return -err->code;
+	key = job_pick_end(only);
+	keep_job(snapshot, "processes", key);
+	keep_job(snapshot, "job_progress", key);
+	return 0;
+}
+
+static int filter(const struct buf *text, struct job_pick *only, struct buf *to, struct err *err)
 {
 	struct json j = { .out = to };
 	json_error_t error;
 	json_t *snapshot = json_loadb(text->at, text->len, 0, &error);
+	int r;
 
 	if (!snapshot)
 		return err_set(err, EPROTO, "read a snapshot: %s", error.text);
-	keep_job(snapshot, "processes", job);
-	keep_job(snapshot, "job_progress", job);
-	rpc_message_put_value(&j, snapshot);
+	r = keep_picked(snapshot, only, err);
+	if (r == 0)
+		rpc_message_put_value(&j, snapshot);
 	json_decref(snapshot);
-	return 0;
+	return r;
 }
 
-static int put_line(const struct top_options *o, const struct link *l, struct buf *line,
-                    struct err *err)
+static int put_line(struct job_pick *only, const struct link *l, struct buf *line, struct err *err)
 {
 	buf_reset(line);
 	line->max = (size_t)128 << 20;
-	if (!*o->job)
+	if (!only)
 		buf_put(line, l->top.at, l->top.len);
-	else if (filter(&l->top, o->job, line, err) < 0)
+	else if (filter(&l->top, only, line, err) < 0)
 		return -err->code;
 	buf_putc(line, '\n');
 	return write_out(line, err);
@@ -114,15 +142,17 @@ int output_lines(const struct top_options *o)
 	struct link l = { .options = o->link };
 	cleanup(buf_done) struct buf line = { 0 };
 	uint64_t next_ns = 0;
+	struct job_pick pick;
 	struct err err;
 	int r = link_open(&l, false, &err);
 
+	job_pick_init(&pick, o->job, o->uid);
 	while (r >= 0) {
 		r = link_read_snapshot(&l, &err);
 		if (r == 0)
 			wait_readable(&l, UINT64_MAX);
 		else if (r > 0 && !(o->once && is_first(&l)) && is_due(&next_ns, o->link.interval_ns))
-			r = put_line(o, &l, &line, &err);
+			r = put_line(*o->job ? &pick : NULL, &l, &line, &err);
 		if (r > 0)
 			r = 0;
 		if (r >= 0 && o->once && next_ns)
@@ -140,14 +170,17 @@ static int read_frame(const struct top_options *o, struct link *l, struct frame 
 {
 	uint64_t deadline_ns = clock_mono_ns() + FIRST_FRAME_NS;
 	bool is_rated = false;
+	struct job_pick pick;
 	int r = link_open(l, false, err);
 
+	job_pick_init(&pick, o->job, o->uid);
 	/* The first sample of our own has no rates yet. */
 	while (r >= 0 && !is_rated) {
 		r = link_read(l, err);
 		if (r > 0) {
-			link_fill(l, o->job, f);
+			link_fill(l, *o->job ? &pick : NULL, f);
 			is_rated = rpc_answer_u64(l->snapshot, "seq") > 1;
+			r = job_pick_check(&pick, err);
 		} else if (r == 0 && wait_readable(l, deadline_ns) == 0 &&
 		           clock_mono_ns() > deadline_ns) {
 			return err_set(err, ETIMEDOUT, "no snapshot came within a minute");
@@ -201,7 +234,9 @@ int output_once(const struct top_options *o)
 
 static bool has_job(void *self, const struct job *job)
 {
-	return strcmp(job->id, self) == 0;
+	const struct job_key *only = self;
+
+	return job_key_eq(job_key_of(job), *only);
 }
 
 static bool has_process(void *self, const struct job *job, uint32_t uid)
@@ -213,6 +248,7 @@ static bool has_process(void *self, const struct job *job, uint32_t uid)
 struct dump {
 	const struct top_options *o;
 	struct history *history;
+	struct past_only only;
 	struct buf out;
 	struct json j;
 	uint64_t since_ns, snapshots, events;
@@ -231,7 +267,7 @@ static int drain(struct dump *d, struct err *err)
 
 static int dump_snapshots(struct dump *d, struct err *err)
 {
-	const struct snapshot_scope of_job = { .self = (void *)(uintptr_t)d->o->job,
+	const struct snapshot_scope of_job = { .self = &d->only.key,
 		                               .has_job = has_job,
 		                               .has_process = has_process };
 	struct history_cursor at = { .since_ns = d->since_ns };
@@ -240,7 +276,7 @@ static int dump_snapshots(struct dump *d, struct err *err)
 
 	while ((r = history_next_snapshot(d->history, &at, &snap, err)) > 0) {
 		d->snapshots++;
-		snapshot_json(&d->j, &snap, *d->o->job ? &of_job : NULL);
+		snapshot_json(&d->j, &snap, d->only.key.id ? &of_job : NULL);
 		if (drain(d, err) < 0) {
 			r = -err->code;
 			break;
@@ -255,7 +291,7 @@ static int dump_event(void *self, const struct event_record *e)
 	struct dump *d = self;
 	struct err err;
 
-	if (*d->o->job && (!e->job_id || strcmp(e->job_id, d->o->job) != 0))
+	if (!past_only_has(&d->only, e))
 		return 0;
 	d->events++;
 	fields_json_object(&d->j, &event_fields, e);
@@ -307,6 +343,8 @@ int output_history(const struct top_options *o)
 		err_set(&err, ENOENT, "there is no store");
 	else
 		r = history_open(o->store, &d.history, &err);
+	if (r == 0)
+		r = past_only_find(d.history, o->job, o->uid, &d.only, &err);
 	if (r == 0)
 		r = dump(&d, &err);
 	history_close(d.history);

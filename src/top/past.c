@@ -21,13 +21,43 @@
 #define POINTS_MAX 100000
 #define SUM_AGE_NS (15 * NS_PER_S) /* of daemons that sample seldom, too */
 
-int past_open(struct past *p, const char *store, const char *job, struct err *err)
+/* A job that is not stored yet is the user's own. */
+int past_only_find(struct history *r, const char *typed, uint32_t uid, struct past_only *ret,
+                   struct err *err)
 {
+	struct job job = { .uid = uid };
+	int result;
+
+	ret->key = (struct job_key){ 0 };
+	if (!*typed)
+		return 0;
+	result = history_find_job_id(r, uid, typed, &job, err);
+	if (result < 0 && result != -ENOENT)
+		return result;
+	snprintf(ret->id, sizeof ret->id, "%s", result == 0 ? job.id : typed);
+	ret->key = (struct job_key){ job.uid, ret->id };
+	return 0;
+}
+
+bool past_only_has(const struct past_only *only, const struct event_record *e)
+{
+	return !only->key.id || (e->job_id && strcmp(e->job_id, only->key.id) == 0 &&
+	                         (!e->has_job_uid || e->job_uid == only->key.uid));
+}
+
+int past_open(struct past *p, const struct top_options *o, struct err *err)
+{
+	int r;
+
 	*p = (struct past){ 0 };
-	snprintf(p->job, sizeof p->job, "%s", job ? job : "");
-	if (!store)
+	if (!o->store)
 		return err_set(err, ENOENT, "there is no store");
-	return history_open(store, &p->history, err);
+	r = history_open(o->store, &p->history, err);
+	if (r == 0)
+		r = past_only_find(p->history, o->job, o->uid, &p->only, err);
+	if (r < 0)
+		past_close(p);
+	return r;
 }
 
 static void forget(struct past *p)
@@ -62,8 +92,7 @@ static int take_event(void *self, const struct event_record *e)
 	struct past *p = self;
 	struct past_event *to;
 
-	if (!past_event_matters(e) ||
-	    (p->job[0] && (!e->job_id || strcmp(e->job_id, p->job) != 0)))
+	if (!past_event_matters(e) || !past_only_has(&p->only, e))
 		return 0;
 	to = vec_push(&p->events, PAST_EVENTS_MAX);
 	if (to)
@@ -86,7 +115,7 @@ static int take_job(void *self, const struct job *job)
 	struct past *p = self;
 	struct past_event *to;
 
-	if (!job->ended_ns || (p->job[0] && strcmp(job->id, p->job) != 0))
+	if (!job->ended_ns || (p->only.key.id && !job_key_eq(job_key_of(job), p->only.key)))
 		return 0;
 	to = vec_push(&p->events, PAST_EVENTS_MAX);
 	if (to)
@@ -323,9 +352,7 @@ void past_trail_of_row(struct past *p, const struct frame *f, struct top_state *
 		(void)!history_process(p->history, f->procs.at[row->index].pid, HISTORY_ANY_UID, &at,
 		                       TOP_TRAIL * 2, take_point, &points, &ignored);
 	else if (row->kind == TOP_ROW_JOB)
-		add_sums(past_find_job(p, (struct job_key){ f->jobs.at[row->index].uid,
-		                                            frame_str(f, f->jobs.at[row->index].id) }),
-		         at.since_ns, &points);
+		add_sums(past_find_job(p, frame_job_key(f, row->index)), at.since_ns, &points);
 	if (points.cpu.len)
 		top_state_set_trail(s, row->key, points.cpu.at, points.mem.at, points.cpu.len);
 	vec_done(&points.cpu);
@@ -337,7 +364,7 @@ int past_first_frame(const struct top_options *o, struct top_state *s, struct fr
 {
 	struct past p;
 	uint64_t now = clock_wall_ns();
-	int r = past_open(&p, o->store, o->job, err);
+	int r = past_open(&p, o, err);
 
 	if (r == 0)
 		r = past_load(&p, now - MIN(o->history_ns, now), err);

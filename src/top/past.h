@@ -20,9 +20,15 @@ struct past_job {
 	VEC(struct past_sum) sums; /* oldest first */
 };
 
+/* The job that alone is shown. */
+struct past_only {
+	struct job_key key; /* id NULL: all are */
+	char id[JOB_ID_MAX];
+};
+
 struct past {
 	struct history *history;
-	char job[JOB_ID_MAX];
+	struct past_only only;
 	struct snapshot snap;
 	struct history_moments moments;
 	VEC(struct past_job *) jobs; /* those that were looked at */
@@ -30,7 +36,13 @@ struct past {
 	VEC(struct past_event) events; /* ascending */
 };
 
-int past_open(struct past *p, const char *store, const char *job, struct err *err) must_check;
+/* What was typed, by user `uid`: "" means all. -EINVAL: several other users have such a job. */
+int past_only_find(struct history *r, const char *typed, uint32_t uid, struct past_only *ret,
+                   struct err *err) must_check;
+bool past_only_has(const struct past_only *only, const struct event_record *e);
+
+/* Of the store and the job in the options. */
+int past_open(struct past *p, const struct top_options *o, struct err *err) must_check;
 void past_close(struct past *p);
 /* Reads which moments there are since then, up to now. -ENOENT: none. */
 int past_load(struct past *p, uint64_t since_ns, struct err *err) must_check;

@@ -43,6 +43,7 @@ struct past_event past_event_of(const struct event_record *e)
 	struct past_event to = {
 		.wall_ns = e->wall_ns,
 		.job = xstrdup(e->job_id ? e->job_id : ""),
+		.job_uid = e->has_job_uid ? e->job_uid : FRAME_ANY_UID,
 		.what = words_of(e),
 		.severity = e->kind == EVENT_OOM || e->kind == EVENT_KILL || e->kind == EVENT_DISK
 		                    ? SEVERITY_HIGH
@@ -63,6 +64,7 @@ struct past_event past_event_of_job(const struct job *job)
 		.wall_ns = job->ended_ns,
 		.kind = "job",
 		.job = xstrdup(job->id),
+		.job_uid = job->uid,
 		.severity = failed ? SEVERITY_HIGH : SEVERITY_LOW,
 		.is_trouble = failed,
 	};
@@ -98,6 +100,7 @@ static void fill_events(const struct past *p, struct frame *f)
 			*to = (struct frame_event){ .wall_ns = e->wall_ns,
 				                    .kind = frame_keep_str(f, e->kind),
 				                    .job = frame_keep_str(f, e->job),
+				                    .job_uid = e->job_uid,
 				                    .what = frame_keep_str(f, e->what),
 				                    .severity = e->severity,
 				                    .pid = e->pid };
@@ -196,7 +199,7 @@ static void fill_jobs(struct past *p, struct frame *f)
 	const struct snapshot *s = &p->snap;
 
 	vec_each(&s->jobs, from) {
-		struct frame_job *job = frame_add_job(f, from->id);
+		struct frame_job *job = frame_add_job(f, job_key_of(from));
 		struct sheets sheets = { f, (int32_t)f->jobs.len - 1, s->wall_ns };
 		struct job full;
 		struct err ignored;
@@ -204,7 +207,6 @@ static void fill_jobs(struct past *p, struct frame *f)
 		if (!job)
 			return;
 		job->type = frame_keep_str(f, from->type);
-		job->uid = from->uid;
 		job->started_ns = from->started_ns;
 		job->total_sheets = from->total_sheets;
 		job->completed_sheets = from->last_completed_sheet;
@@ -339,5 +341,5 @@ void past_frame_fill(struct past *p, struct frame *ret)
 	fill_procs(p, ret);
 	add_missing_procs(p, ret);
 	fill_events(p, ret);
-	frame_complete(ret, p->job);
+	frame_complete(ret, p->only.key.id ? &p->only.key : NULL);
 }

@@ -12,6 +12,7 @@ struct past_event {
 	uint64_t wall_ns;
 	char kind[12];
 	char *job, *what; /* owned */
+	uint32_t job_uid; /* the job's user, or FRAME_ANY_UID */
 	enum severity severity;
 	pid_t pid;
 	bool is_trouble; /* an anomaly, a death: somewhere to go */

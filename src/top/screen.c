@@ -61,9 +61,13 @@ static void choose_context(struct screen *s)
 
 static void take_frame(struct screen *s)
 {
+	struct err err;
+
 	if (s->state.is_past || s->state.is_paused)
 		return;
-	link_fill(&s->link, s->options->job, &s->frame);
+	link_fill(&s->link, *s->options->job ? &s->pick : NULL, &s->frame);
+	if (job_pick_check(&s->pick, &err) < 0)
+		screen_say(s, true, "%s", err.msg);
 	s->state.blocked_pid = s->link.context_of;
 	link_blocked(&s->link, s->state.blocked, sizeof s->state.blocked);
 	top_state_note(&s->state, &s->frame);
@@ -124,7 +128,7 @@ static bool open_past(struct screen *s, struct err *err)
 {
 	if (s->has_past)
 		return true;
-	s->has_past = past_open(&s->past, s->options->store, s->options->job, err) == 0;
+	s->has_past = past_open(&s->past, s->options, err) == 0;
 	return s->has_past;
 }
 
@@ -289,6 +293,7 @@ static int begin(struct screen *s, struct err *err)
 
 	s->link.options = o->link;
 	s->link.options.is_quiet = true;
+	job_pick_init(&s->pick, o->job, o->uid);
 	s->state.user_name = user_names_name;
 	s->state.users = &s->users;
 	s->state.has_store = o->store && access(o->store, R_OK) == 0;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "kernel/process_lookup.h"
 #include "top/screen_inside.h"
 
@@ -173,23 +174,31 @@ static void read_page(int fd, struct buf *to)
 	}
 }
 
+/* A bare id means one's own job. */
+static char *name_for_verb(const struct screen *s, struct job_key key)
+{
+	return key.uid == s->options->uid ? xstrdup(key.id)
+	                                  : xasprintf("%u:%s", (unsigned)key.uid, key.id);
+}
+
 void screen_read(struct screen *s, const char *verb)
 {
 	const struct top_row *row = top_state_row(&s->state);
 	int32_t job = top_state_job_of(&s->frame, row);
-	const char *id = job >= 0 ? frame_str(&s->frame, s->frame.jobs.at[job].id) : NULL;
+	cleanup(freep) char *name = NULL;
 	int fds[2];
 	pid_t pid;
 
-	if (!id) {
+	if (job < 0) {
 		screen_show_message(s, false, "select a job first");
 		return;
 	}
+	name = name_for_verb(s, frame_job_key(&s->frame, (size_t)job));
 	if (pipe2(fds, O_CLOEXEC) < 0) {
 		screen_show_message(s, true, "pipe: %s", strerror(errno));
 		return;
 	}
-	pid = start_verb(s, verb, id, fds[1]);
+	pid = start_verb(s, verb, name, fds[1]);
 	close(fds[1]);
 	buf_reset(&s->state.page);
 	s->state.page.max = PAGE_MAX;
@@ -199,7 +208,7 @@ void screen_read(struct screen *s, const char *verb)
 		kill(pid, SIGTERM);
 		waitpid(pid, NULL, 0);
 	}
-	snprintf(s->state.page_title, sizeof s->state.page_title, "proctor %s %.100s", verb, id);
+	snprintf(s->state.page_title, sizeof s->state.page_title, "proctor %s %.100s", verb, name);
 	s->state.mode = TOP_READING;
 	s->state.menu = 0;
 }

@@ -16,6 +16,7 @@ struct screen {
 	struct grid grid;
 	struct top_layout layout;
 	struct link link;
+	struct job_pick pick; /* of the only job that is shown, if one was named */
 	struct past past;
 	struct user_names users;
 	bool has_past;           /* `past` is open */

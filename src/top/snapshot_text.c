@@ -207,17 +207,34 @@ static frame_text keep_call(struct frame *f, struct scan shares)
 	return frame_keep_str(f, text);
 }
 
-/* The index of a job, by its id as it is written. */
-static int32_t job_of(const struct frame *f, struct scan v)
+/* How a process names its job. */
+struct job_name {
+	struct scan id; /* as it is written */
+	uint32_t uid;
+};
+
+/* Its index. */
+static int32_t job_of(const struct frame *f, const struct job_name *name)
 {
 	struct scan inside;
 	char id[JOB_ID_MAX];
 
-	if (!inside_of(v, &inside) || scan_left(&inside) >= sizeof id)
+	if (!inside_of(name->id, &inside) || scan_left(&inside) >= sizeof id)
 		return -1;
 	memcpy(id, inside.p, scan_left(&inside));
 	id[scan_left(&inside)] = '\0';
-	return frame_find_job(f, id);
+	return frame_find_job(f, (struct job_key){ name->uid, id });
+}
+
+static bool take_job_name(struct job_name *to, struct scan name, struct scan v)
+{
+	if (scan_eq(&name, "job_id"))
+		to->id = v;
+	else if (scan_eq(&name, "job_uid"))
+		to->uid = (uint32_t)u64_of(v);
+	else
+		return false;
+	return true;
 }
 
 static double sum(double a, double b)
@@ -231,8 +248,6 @@ static void take_text(struct frame *f, struct frame_proc *p, struct scan name, s
 		p->command = keep_text(f, v, scratch);
 	else if (scan_eq(&name, "state") && scan_left(&v) == 3)
 		p->state = v.p[1];
-	else if (scan_eq(&name, "job_id"))
-		p->job = job_of(f, v);
 	else if (scan_eq(&name, "syscall_time_pct"))
 		p->call = keep_call(f, v);
 }
@@ -276,6 +291,7 @@ void snapshot_text_fill(struct scan processes, struct frame *ret)
 	if (!open_bracket(&processes, '['))
 		return;
 	for (;;) {
+		struct job_name job = { .uid = FRAME_ANY_UID };
 		struct frame_proc *p;
 
 		skip_blanks(&processes);
@@ -286,8 +302,10 @@ void snapshot_text_fill(struct scan processes, struct frame *ret)
 			return;
 		p = frame_add_proc(ret);
 		while (p && take_member(&object, &name, &value))
-			if (!take_number(p, name, value))
+			if (!take_number(p, name, value) && !take_job_name(&job, name, value))
 				take_text(ret, p, name, value, &scratch);
+		if (p)
+			p->job = job_of(ret, &job);
 		if (!p || object.p >= object.end || *object.p != '}')
 			return;
 		processes.p = object.p + 1;

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/opts.h"
+#include "kernel/user_namespace.h"
 #include "top/output.h"
 #include "top/screen.h"
 
@@ -49,6 +50,7 @@ int main(int argc, char **argv)
 		return USAGE;
 	}
 	o.style = (struct style){ .color = color, .unicode = unicode, .width = MIN(width, 4096) };
+	o.uid = user_namespace_own_uid();
 	o.height = MIN(height, (uint64_t)4096);
 	if (o.json)
 		return o.history_ns != UINT64_MAX ? output_history(&o) : output_lines(&o);

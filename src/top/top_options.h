@@ -8,7 +8,8 @@
 struct top_options {
 	struct link_options link;
 	const char *store;  /* the database; NULL: there is none */
-	const char *job;    /* "": all */
+	const char *job;    /* as it was typed; "": all */
+	uint32_t uid;       /* whose jobs bare ids are */
 	uint64_t history_ns; /* how far back; UINT64_MAX: live */
 	bool json, once;
 	struct style style;

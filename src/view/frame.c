@@ -63,12 +63,23 @@ const char *frame_str(const struct frame *f, frame_text t)
 	return f->text.at && t < f->text.len ? f->text.at + t : "";
 }
 
-int32_t frame_find_job(const struct frame *f, const char *id)
+bool frame_is_of_job(const struct frame *f, frame_text id, uint32_t uid, struct job_key key)
+{
+	return (uid == key.uid || uid == FRAME_ANY_UID || key.uid == FRAME_ANY_UID) &&
+	       strcmp(frame_str(f, id), key.id) == 0;
+}
+
+int32_t frame_find_job(const struct frame *f, struct job_key key)
 {
 	for (size_t i = 0; i < f->jobs.len; i++)
-		if (strcmp(frame_str(f, f->jobs.at[i].id), id) == 0)
+		if (frame_is_of_job(f, f->jobs.at[i].id, f->jobs.at[i].uid, key))
 			return (int32_t)i;
 	return -1;
+}
+
+struct job_key frame_job_key(const struct frame *f, size_t job)
+{
+	return (struct job_key){ f->jobs.at[job].uid, frame_str(f, f->jobs.at[job].id) };
 }
 
 struct frame_sheet *frame_find_sheet(struct frame *f, int32_t job, uint32_t num)
@@ -79,13 +90,14 @@ struct frame_sheet *frame_find_sheet(struct frame *f, int32_t job, uint32_t num)
 	return NULL;
 }
 
-struct frame_job *frame_add_job(struct frame *f, const char *id)
+struct frame_job *frame_add_job(struct frame *f, struct job_key key)
 {
 	struct frame_job *job = vec_push(&f->jobs, JOBS_MAX);
 
 	if (!job)
 		return NULL;
-	*job = (struct frame_job){ .id = frame_keep_str(f, id),
+	*job = (struct frame_job){ .id = frame_keep_str(f, key.id),
+		                   .uid = key.uid,
 		                   .cpu_ratio = NAN,
 		                   .used_bytes = NAN,
 		                   .io_bps = NAN,
@@ -163,9 +175,9 @@ static void sum_up(struct frame *f)
 	}
 }
 
-static void keep_only(struct frame *f, const char *id)
+static void keep_only(struct frame *f, struct job_key key)
 {
-	int32_t job = frame_find_job(f, id);
+	int32_t job = frame_find_job(f, key);
 	size_t n = 0;
 
 	vec_each(&f->procs, p)
@@ -174,12 +186,12 @@ static void keep_only(struct frame *f, const char *id)
 	f->procs.len = n;
 	n = 0;
 	vec_each(&f->events, e)
-		if (strcmp(frame_str(f, e->job), id) == 0)
+		if (frame_is_of_job(f, e->job, e->job_uid, key))
 			f->events.at[n++] = *e;
 	f->events.len = n;
 	n = 0;
 	vec_each(&f->anomalies, a)
-		if (strcmp(frame_str(f, a->job), id) == 0)
+		if (frame_is_of_job(f, a->job, a->job_uid, key))
 			f->anomalies.at[n++] = *a;
 	f->anomalies.len = n;
 	if (job > 0)
@@ -203,12 +215,12 @@ static int compare_events(const void *a, const void *b)
 	return (p->wall_ns > q->wall_ns) - (p->wall_ns < q->wall_ns);
 }
 
-void frame_complete(struct frame *f, const char *job)
+void frame_complete(struct frame *f, const struct job_key *job)
 {
 	if (!f->procs_all)
 		f->procs_all = (uint32_t)f->procs.len;
-	if (job && *job)
-		keep_only(f, job);
+	if (job)
+		keep_only(f, *job);
 	sum_up(f);
 	if (f->events.len)
 		qsort(f->events.at, f->events.len, sizeof *f->events.at, compare_events);

@@ -21,6 +21,7 @@ typedef uint32_t frame_text;
 #define FRAME_GPUS_MAX 16
 #define FRAME_PROCS_MAX 4194304
 #define FRAME_EVENTS_MAX 1024
+#define FRAME_ANY_UID UINT32_MAX /* not known: an older server does not name the users of jobs */
 
 struct frame_gpu {
 	uint32_t index;
@@ -80,12 +81,14 @@ struct frame_proc {
 struct frame_event {
 	uint64_t wall_ns;
 	frame_text kind, job, what;
+	uint32_t job_uid;       /* the job's user, or FRAME_ANY_UID */
 	enum severity severity; /* how loud it is shown */
 	pid_t pid;
 };
 
 struct frame_anomaly {
 	frame_text job, what, kind;
+	uint32_t job_uid; /* the job's user, or FRAME_ANY_UID */
 	enum severity severity;
 	pid_t pid; /* 0: a whole job or the machine */
 	uint64_t began_ns;
@@ -109,11 +112,14 @@ void frame_done(struct frame *f);
 frame_text frame_keep(struct frame *f, const char *text, size_t n);
 frame_text frame_keep_str(struct frame *f, const char *text); /* NULL: "" */
 const char *frame_str(const struct frame *f, frame_text t);
-int32_t frame_find_job(const struct frame *f, const char *id); /* -1: none */
+int32_t frame_find_job(const struct frame *f, struct job_key key); /* -1: none */
+struct job_key frame_job_key(const struct frame *f, size_t job);
+/* Whether a job, as an event or an anomaly names it, is that one. */
+bool frame_is_of_job(const struct frame *f, frame_text id, uint32_t uid, struct job_key key);
 struct frame_sheet *frame_find_sheet(struct frame *f, int32_t job, uint32_t num); /* NULL: none */
 /* New ones, with all figures unknown; NULL: too many. */
-struct frame_job *frame_add_job(struct frame *f, const char *id);
+struct frame_job *frame_add_job(struct frame *f, struct job_key key);
 struct frame_proc *frame_add_proc(struct frame *f);
 /* What jobs and sheets do together, from their processes, and events in the order of their time: after all were added.
- * Only `job` is kept, unless it is "". */
-void frame_complete(struct frame *f, const char *job);
+ * Only `job` is kept, unless it is NULL. */
+void frame_complete(struct frame *f, const struct job_key *job);

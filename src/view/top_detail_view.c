@@ -103,12 +103,13 @@ static void put_cpu(struct pane *p, const struct top_trail *t, double now, doubl
 		grid_printf(p->g, y, x, w - MIN(x, w), INK_LABEL, ", %.3g allowed", cores);
 }
 
-static void put_anomalies(struct pane *p, const char *job, pid_t pid)
+/* Of the job, or if a pid is given of that process. */
+static void put_anomalies(struct pane *p, struct job_key job, pid_t pid)
 {
 	size_t y;
 
 	vec_each(&p->f->anomalies, a) {
-		bool is_here = pid ? a->pid == pid : strcmp(frame_str(p->f, a->job), job) == 0;
+		bool is_here = pid ? a->pid == pid : frame_is_of_job(p->f, a->job, a->job_uid, job);
 
 		if (!is_here || !next_line(p, &y))
 			continue;
@@ -164,7 +165,7 @@ static void put_job(struct pane *p, const struct frame_job *job, uint64_t key)
 	const struct top_trail *t = top_state_trail(p->s, key);
 
 	put_job_title(p, job);
-	put_anomalies(p, frame_str(p->f, job->id), 0);
+	put_anomalies(p, frame_job_key(p->f, (size_t)(job - p->f->jobs.at)), 0);
 	if (job->status == JOB_RUNNING) {
 		put_memory(p, t, job->used_bytes, job->limit_bytes, frame_str(p->f, job->limit_source));
 		put_cpu(p, t, job->cpu_ratio, job->limit_cores);
@@ -239,7 +240,7 @@ static void put_proc(struct pane *p, const struct frame_proc *proc, uint64_t key
 	const struct frame_job *job = proc->job >= 0 ? &p->f->jobs.at[proc->job] : NULL;
 
 	put_proc_title(p, proc);
-	put_anomalies(p, "", proc->pid);
+	put_anomalies(p, (struct job_key){ 0 }, proc->pid);
 	put_memory(p, t, proc->rss_bytes, job ? job->limit_bytes : NAN, job ? "of its job" : "");
 	put_cpu(p, t, proc->cpu_ratio, NAN);
 	put_command(p, frame_str(p->f, proc->command));

@@ -61,7 +61,9 @@ uint64_t top_state_proc_key(pid_t pid)
 
 static uint64_t sheet_key(const struct frame *f, const struct frame_sheet *s)
 {
-	return text_key(frame_str(f, f->jobs.at[s->job].id), (uint64_t)s->num << 32 | 1);
+	const struct frame_job *job = &f->jobs.at[s->job];
+
+	return text_key(frame_str(f, job->id), (uint64_t)s->num << 32 | job->uid);
 }
 
 /* ---- trails ---------------------------------------------------------------------------------- */

@@ -172,8 +172,8 @@ static bool has_anomaly(const struct tree *t, const struct top_row *row, enum se
 		bool is_here = row->kind == TOP_ROW_PROC
 		                       ? a->pid && a->pid == f->procs.at[row->index].pid
 		                       : row->kind == TOP_ROW_JOB && a->job &&
-		                                 strcmp(frame_str(f, a->job),
-		                                        frame_str(f, f->jobs.at[row->index].id)) == 0;
+		                                 frame_is_of_job(f, a->job, a->job_uid,
+		                                                 frame_job_key(f, row->index));
 
 		if (!is_here)
 			continue;

@@ -7,6 +7,9 @@ import subprocess
 import pytest
 
 from conftest import running_as_nobody, wait_for
+from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
+
+NOBODY = 65534
 
 
 @pytest.fixture
@@ -79,6 +82,75 @@ def test_the_past_is_one_document(alone):
 	assert past["snapshots"][0]["processes"]
 	screen = top(alone, "--history", "1h", "--once", "--width", "100", "--height", "24")
 	assert "recorded" in screen.splitlines()[0] and "in no job" in screen
+
+
+@pytest.fixture
+def twins(daemon, children):
+	"""A daemon with a job `train` of nobody and one of root, and the pids of their processes by their users."""
+	pids = {}
+	for uid, seconds in ((NOBODY, "3001"), (0, "3002")):
+		pids[uid] = children.spawn(["sleep", seconds], user=uid, group=uid, extra_groups=[]).pid
+		daemon.result("job.start", uid=uid, job_id="train", pid=pids[uid])
+		daemon.result("sheet.started", uid=uid, job_id="train", sheet_num=1, label="of-%d" % uid, pid=pids[uid])
+	daemon.wait_ticks()
+	daemon.pids = pids
+	return daemon
+
+
+def processes_of(lines):
+	"""What stands below each job, in order: the job's user and the commands of its processes."""
+	jobs = []
+	for words in (line.split() for line in lines):
+		if "train" in words and set(words) & {"root", "nobody"}:
+			jobs.append([next(word for word in words if word in ("root", "nobody"))])
+		elif "sleep" in words and words[words.index("sleep") + 1] in ("3001", "3002") and jobs:
+			jobs[-1].append(words[words.index("sleep") + 1])
+	return sorted(jobs)
+
+
+@pytest.mark.needs_root
+def test_jobs_of_two_users_with_the_same_id_have_their_own_processes(twins):
+	lines = top(twins.proctor, "--once", "--width", "140", "--height", "40").splitlines()
+	tree = lines[:next(i for i, line in enumerate(lines) if " events " in line)]
+	assert processes_of(tree) == [["nobody", "3001"], ["root", "3002"]], "\n".join(lines)
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("name,uid", [("train", 0), ("0:train", 0), ("nobody:train", NOBODY), ("65534:train", NOBODY)])
+def test_a_bare_id_is_the_callers_own_job_and_root_may_name_the_user(twins, name, uid):
+	only = json.loads(top(twins.proctor, "--json", "--once", "--job", name))
+	assert [(job["job_id"], job["job_uid"]) for job in only["job_progress"]] == [("train", uid)]
+	assert [p["pid"] for p in only["processes"]] == [twins.pids[uid]]
+	lines = top(twins.proctor, "--once", "--width", "140", "--height", "40", "--job", name).splitlines()
+	assert any("sheet 1 of-%d began" % uid in line for line in lines), "\n".join(lines)
+	assert not any("of-%d" % (NOBODY - uid) in line for line in lines), "\n".join(lines)
+	wait_for(lambda: twins.proctor.sql("SELECT 1 FROM process_metrics WHERE pid = %d AND job_id = 'train'" % twins.pids[uid]))
+	past = json.loads(top(twins.proctor, "--json", "--history", "1h", "--job", name))
+	assert {p["pid"] for snapshot in past["snapshots"] for p in snapshot["processes"]} == {twins.pids[uid]}
+	assert {job["job_uid"] for snapshot in past["snapshots"] for job in snapshot["job_progress"]} == {uid}
+
+
+@pytest.mark.needs_root
+def test_an_id_that_only_other_users_have_is_refused_if_it_is_not_unique(daemon, children):
+	for uid in (NOBODY, NOBODY - 1):
+		worker = children.spawn(["sleep", "3003"], user=uid, group=uid, extra_groups=[])
+		daemon.result("job.start", uid=uid, job_id="theirs", pid=worker.pid)
+		daemon.wait_ticks()
+		done = daemon.proctor("top", "--json", "--once", "--job", "theirs")
+		if uid == NOBODY:
+			assert [p["pid"] for p in json.loads(done.stdout)["processes"]] == [worker.pid]
+	for form in (["--json"], [], ["--json", "--history", "1h"]):
+		done = daemon.proctor("top", "--once", "--job", "theirs", *form)
+		assert done.returncode == 1 and "several users have a job 'theirs'" in done.stderr, done
+
+
+@pytest.mark.needs_root
+def test_processes_and_progress_name_the_user_of_the_job(twins):
+	answer = twins.result("daemon.top")
+	found = {p["pid"]: (p["job_id"], p["job_uid"]) for p in answer["processes"] if p["job_id"]}
+	assert {pid: found[pid] for pid in twins.pids.values()} == {pid: ("train", uid) for uid, pid in twins.pids.items()}
+	assert sorted((job["job_id"], job["job_uid"]) for job in answer["job_progress"]) == [("train", 0), ("train", NOBODY)]
+	assert not any("job_uid" in p for p in answer["processes"] if p["job_id"] is None)
 
 
 def test_without_a_terminal_it_explains_what_to_do(alone):

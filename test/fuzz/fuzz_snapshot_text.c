@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct frame f = { 0 };
 
 	frame_reset(&f);
-	frame_add_job(&f, "train");
+	frame_add_job(&f, (struct job_key){ 0, "train" });
 	if (snapshot_text_find(text, &snapshot) && snapshot_text_split(snapshot, &head, &processes)) {
 		FUZZ_CHECK(processes.p >= text.p && processes.end <= text.end);
 		snapshot_text_fill(processes, &f);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/job_search.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -192,7 +193,48 @@ static void test_job_search__shows_the_first_and_counts_the_rest(void **state)
 	assert_string_equal(several->shown[JOB_SEARCH_SHOWN - 1].id, "j9");
 }
 
-RUN_TESTS(TEST(test_job_search__prefers_an_id_in_full),
+static void assert_picked(const char *typed, uint32_t uid, int64_t wanted_uid,
+                          const char *wanted_id)
+{
+	static const struct job_key offered[] = { { 1001, "b" }, { 1000, "a" }, { 1001, "a" },
+		                                  { 0, "0:a" },  { 0, "a" },    { 1002, "c" },
+		                                  { 1003, "c" } };
+	struct err err = { 0 };
+	struct job_pick p;
+	struct job_key key;
+
+	job_pick_init(&p, typed, uid);
+	for (size_t i = 0; i < ARRAY_LEN(offered); i++) /* once before: it is forgotten */
+		job_pick_offer(&p, offered[i]);
+	job_pick_begin(&p);
+	for (size_t i = 0; i < ARRAY_LEN(offered); i++)
+		job_pick_offer(&p, offered[i]);
+	if (wanted_uid < 0) {
+		assert_int_equal(job_pick_check(&p, &err), -EINVAL);
+		assert_string_equal(err.msg, wanted_id);
+		return;
+	}
+	assert_int_equal(job_pick_check(&p, &err), 0);
+	key = job_pick_end(&p);
+	assert_int_equal(key.uid, wanted_uid);
+	assert_string_equal(key.id, wanted_id);
+}
+
+static void test_job_pick__takes_ones_own_then_a_users_then_the_only_one(void **state)
+{
+	assert_picked("a", 0, 0, "a");
+	assert_picked("a", 1001, 1001, "a");
+	assert_picked("1000:a", 0, 1000, "a");
+	assert_picked("0:a", 0, 0, "0:a"); /* an id may have a colon, too */
+	assert_picked("0:a", 1000, 0, "a");
+	assert_picked("b", 0, 1001, "b");
+	assert_picked("c", 0, -1, "several users have a job 'c': 1002:c, 1003:c");
+	assert_picked("later", 7, 7, "later");
+	assert_picked("9:later", 7, 9, "later");
+}
+
+RUN_TESTS(TEST(test_job_pick__takes_ones_own_then_a_users_then_the_only_one),
+          TEST(test_job_search__prefers_an_id_in_full),
           TEST(test_job_search__takes_any_part_of_an_id_that_is_unique),
           TEST(test_job_search__prefers_the_beginning_of_an_id_to_a_part),
           TEST(test_job_search__takes_a_type_as_its_latest_run),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "top/live_frame.h"
 
+#include <errno.h>
 #include <math.h>
 
 #include "check.h"
@@ -52,7 +53,7 @@ static void test_live_frame__has_what_the_server_answered_and_no_more(void **sta
 	from.jobs = loaded[1] = load(jobs);
 	from.status = loaded[2] = load(status);
 	from.events = loaded[3] = load(events);
-	live_frame_fill(&from, FRAME_DAEMON, "", &f);
+	live_frame_fill(&from, FRAME_DAEMON, NULL, &f);
 	assert_true(f.head.cpu_ratio == 0.625 && isnan(f.head.mem_available) && f.head.gpus == 1);
 	assert_int_equal(f.procs.len, 2);
 	assert_string_equal(frame_str(&f, f.procs.at[0].command), "a \"b\"\x1b{[");
@@ -70,6 +71,93 @@ static void test_live_frame__has_what_the_server_answered_and_no_more(void **sta
 		json_decref(loaded[i]);
 	live_names_done(&names);
 	buf_done(&head);
+	frame_done(&f);
+}
+
+/* Answers about two users' jobs of the same id. The members of a process may be in any order. */
+static const char twin_processes[] =
+	"[{\"pid\":20,\"job_id\":\"train\",\"job_uid\":0,\"sheet_num\":1,\"uid\":0},"
+	"{\"pid\":21,\"job_uid\":1000,\"job_id\":\"train\",\"sheet_num\":1,\"uid\":0},"
+	"{\"pid\":22,\"job_id\":\"train\",\"job_uid\":1001,\"uid\":0},{\"pid\":23,\"job_id\":\"train\"},"
+	"{\"pid\":24,\"job_id\":null}]";
+static const char twin_jobs[] =
+	"{\"jobs\":[{\"job_id\":\"train\",\"uid\":1000,\"status\":\"running\",\"started_at\":5.0,\"sheets\":["
+	"{\"sheet_num\":1,\"label\":\"hers\",\"status\":\"running\",\"started_at\":6.0}]},"
+	"{\"job_id\":\"train\",\"uid\":0,\"status\":\"running\",\"started_at\":7.0,\"sheets\":["
+	"{\"sheet_num\":1,\"label\":\"roots\",\"status\":\"running\",\"started_at\":8.0}]}]}";
+static const char twin_status[] =
+	"{\"jobs\":[{\"job_id\":\"train\",\"uid\":0,\"cpu_percent\":10.0,\"used_mb\":1.0},"
+	"{\"job_id\":\"train\",\"uid\":1000,\"cpu_percent\":20.0,\"used_mb\":2.0}],\"anomalies_active\":["
+	"{\"timestamp\":9.0,\"anomaly_type\":\"memory_spike\",\"severity\":\"high\",\"pid\":20,\"job_id\":\"train\","
+	"\"job_uid\":0,\"description\":\"spike\"}]}";
+static const char twin_events[] =
+	"{\"events\":[{\"timestamp\":9.5,\"pid\":21,\"event_type\":\"kill\",\"signal_num\":9,"
+	"\"job_id\":\"train\",\"job_uid\":1000,\"details\":\"\"}]}";
+
+static void fill_twins(struct job_pick *only, struct frame *f)
+{
+	struct live_answers from = { .processes = scan_str(twin_processes) };
+	json_t *loaded[] = { load("{\"seq\":7}"), load(twin_jobs), load(twin_status),
+		             load(twin_events) };
+
+	from.snapshot = loaded[0];
+	from.jobs = loaded[1];
+	from.status = loaded[2];
+	from.events = loaded[3];
+	live_frame_fill(&from, FRAME_DAEMON, only, f);
+	for (size_t i = 0; i < ARRAY_LEN(loaded); i++)
+		json_decref(loaded[i]);
+}
+
+static void test_live_frame__gives_jobs_of_the_same_id_to_their_users(void **state)
+{
+	struct frame f = { 0 };
+
+	fill_twins(NULL, &f);
+	assert_true(f.jobs.at[0].uid == 1000 && f.jobs.at[1].uid == 0);
+	assert_true(f.procs.at[0].job == 1 && f.procs.at[1].job == 0);
+	assert_int_equal(f.procs.at[2].job, -1); /* of a user whose job is not listed */
+	assert_int_equal(f.procs.at[3].job, 0);  /* an older server names no user */
+	assert_int_equal(f.procs.at[4].job, -1);
+	assert_true(f.jobs.at[0].cpu_ratio == 0.2 && f.jobs.at[1].cpu_ratio == 0.1);
+	assert_int_equal(f.sheets.at[1].procs, 1);
+	assert_int_equal(f.anomalies.at[0].job_uid, 0);
+	assert_int_equal(f.events.at[f.events.len - 1].job_uid, 1000);
+	frame_done(&f);
+}
+
+static void test_live_frame__shows_the_one_job_that_a_name_means_to_the_user(void **state)
+{
+	static const struct {
+		const char *typed;
+		uint32_t uid, wanted;
+		size_t events,
+			anomalies; /* job, sheet, and the anomaly of one or the kill of the other */
+	} cases[] = {
+		{ "train", 0, 0, 3, 1 },
+		{ "train", 1000, 1000, 3, 0 },
+		{ "1000:train", 0, 1000, 3, 0 },
+		{ "0:train", 1000, 0, 3, 1 },
+	};
+	struct job_pick pick;
+	struct frame f = { 0 };
+	struct err err = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		job_pick_init(&pick, cases[i].typed, cases[i].uid);
+		fill_twins(&pick, &f);
+		assert_int_equal(job_pick_check(&pick, &err), 0);
+		assert_int_equal(f.jobs.len, 1);
+		assert_int_equal(f.jobs.at[0].uid, cases[i].wanted);
+		assert_int_equal(f.procs.at[0].pid, cases[i].wanted ? 21 : 20);
+		assert_int_equal(f.events.len, cases[i].events);
+		assert_int_equal(f.anomalies.len, cases[i].anomalies);
+	}
+	job_pick_init(&pick, "train", 33);
+	fill_twins(&pick, &f);
+	assert_int_equal(job_pick_check(&pick, &err), -EINVAL);
+	assert_string_equal(err.msg, "several users have a job 'train': 1000:train, 0:train");
+	assert_int_equal(f.jobs.len + f.procs.len + f.events.len, 0);
 	frame_done(&f);
 }
 
@@ -102,5 +190,7 @@ static void test_snapshot_text__knows_answers_from_notifications(void **state)
 }
 
 RUN_TESTS(TEST(test_live_frame__has_what_the_server_answered_and_no_more),
+          TEST(test_live_frame__gives_jobs_of_the_same_id_to_their_users),
+          TEST(test_live_frame__shows_the_one_job_that_a_name_means_to_the_user),
           TEST(test_snapshot_text__survives_text_that_ends_anywhere),
           TEST(test_snapshot_text__knows_answers_from_notifications))

@@ -53,7 +53,7 @@ static void add_event(struct frame *f, uint64_t ago_s, const char *kind, const c
 
 static void add_jobs(struct frame *f)
 {
-	struct frame_job *job = frame_add_job(f, "train.py-7f3a");
+	struct frame_job *job = frame_add_job(f, (struct job_key){ 0, "train.py-7f3a" });
 	struct frame_anomaly *a;
 
 	job->started_ns = NOW_NS - 492 * NS_PER_S;
@@ -67,7 +67,7 @@ static void add_jobs(struct frame *f)
 	job->command = frame_keep_str(f, "python train.py --epochs 3");
 	add_sheet(f, 0, 1, "prepare", JOB_COMPLETED);
 	add_sheet(f, 0, 2, "fit", JOB_RUNNING);
-	job = frame_add_job(f, "align-91c2");
+	job = frame_add_job(f, (struct job_key){ 0, "align-91c2" });
 	job->status = JOB_FAILED;
 	job->signal = 9;
 	job->started_ns = NOW_NS - 200 * NS_PER_S;
@@ -103,7 +103,7 @@ static void fill(struct frame *f)
 	add_process(f, 99, -1, 0, 0.021, 3e6, "evil\x1b[2J\nname");
 	add_event(f, 14, "oom", "align-91c2", "bwa-mem 8121 killed (own limit 8.0 GiB)", SEVERITY_HIGH);
 	add_event(f, 300, "sheet", "train.py-7f3a", "sheet 2 fit began", SEVERITY_LOW);
-	frame_complete(f, "");
+	frame_complete(f, NULL);
 }
 
 static void draw(size_t width, size_t height, bool unicode, struct top_state *s, struct buf *out)
@@ -203,13 +203,43 @@ static void test_frame__keeps_one_job_if_asked_to(void **state)
 	struct frame f = { 0 };
 
 	fill(&f);
-	frame_complete(&f, "train.py-7f3a");
+	frame_complete(&f, &(struct job_key){ 0, "train.py-7f3a" });
 	assert_int_equal(f.jobs.len, 1);
 	assert_int_equal(f.procs.len, 3);
 	assert_int_equal(f.procs_all, 5);
-	frame_complete(&f, "nothing");
+	frame_complete(&f, &(struct job_key){ 0, "nothing" });
 	assert_int_equal(f.jobs.len + f.procs.len + f.sheets.len + f.events.len, 0);
 	frame_done(&f);
+}
+
+static void test_top_state__tells_jobs_of_two_users_with_the_same_id_apart(void **state)
+{
+	struct frame f = { 0 };
+	struct top_state s = { 0 };
+
+	frame_reset(&f);
+	for (int32_t job = 0; job < 2; job++) {
+		frame_add_job(&f, (struct job_key){ 1000 + (uint32_t)job, "train" });
+		add_sheet(&f, job, 1, "fit", JOB_RUNNING);
+		add_process(&f, 50 + job, job, 1, 1, 1e6, "a");
+	}
+	*vec_push(&f.anomalies, 10) = (struct frame_anomaly){ .job = frame_keep_str(&f, "train"),
+		                                              .job_uid = 1001,
+		                                              .severity = SEVERITY_HIGH };
+	assert_int_equal(frame_find_job(&f, (struct job_key){ 1001, "train" }), 1);
+	assert_int_equal(frame_find_job(&f, (struct job_key){ 0, "train" }), -1);
+	assert_false(frame_is_of_job(&f, f.anomalies.at[0].job, f.anomalies.at[0].job_uid,
+	                             frame_job_key(&f, 0)));
+	frame_complete(&f, NULL);
+	top_state_arrange(&s, &f);
+	for (size_t i = 0; i < s.rows.len; i++)
+		for (size_t k = 0; k < i; k++)
+			assert_true(s.rows.at[i].key != s.rows.at[k].key);
+	frame_complete(&f, &(struct job_key){ 1000, "train" });
+	assert_true(f.jobs.len == 1 && f.procs.len == 1 && f.procs.at[0].pid == 50 &&
+	            f.anomalies.len == 0);
+	frame_done(&f);
+	top_state_done(&s);
 }
 
 static void test_frame__adds_what_is_known_and_nothing_else(void **state)
@@ -217,7 +247,7 @@ static void test_frame__adds_what_is_known_and_nothing_else(void **state)
 	struct frame f = { 0 };
 
 	frame_reset(&f);
-	frame_add_job(&f, "j");
+	frame_add_job(&f, (struct job_key){ 0, "j" });
 	add_process(&f, 5, 0, 0, NAN, 1e6, "a");
 	frame_complete(&f, NULL);
 	assert_true(isnan(f.jobs.at[0].cpu_ratio));
@@ -245,7 +275,10 @@ static void test_grid__cuts_what_does_not_fit_and_keeps_wide_characters_whole(vo
 
 RUN_TESTS(TEST(test_top_view__shows_the_job_that_eats_the_machine_first),
           TEST(test_top_view__is_readable_in_a_small_terminal_without_unicode),
-          TEST(test_top_view__fits_every_size), TEST(test_top_state__keeps_the_selection_when_rows_move),
-          TEST(test_top_state__filters_by_the_text_of_rows), TEST(test_frame__keeps_one_job_if_asked_to),
+          TEST(test_top_view__fits_every_size),
+          TEST(test_top_state__keeps_the_selection_when_rows_move),
+          TEST(test_top_state__filters_by_the_text_of_rows),
+          TEST(test_frame__keeps_one_job_if_asked_to),
+          TEST(test_top_state__tells_jobs_of_two_users_with_the_same_id_apart),
           TEST(test_frame__adds_what_is_known_and_nothing_else),
           TEST(test_grid__cuts_what_does_not_fit_and_keeps_wide_characters_whole))
