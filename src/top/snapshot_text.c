@@ -231,7 +231,7 @@ static bool take_job_name(struct job_name *to, struct scan name, struct scan v)
 	if (scan_eq(&name, "job_id"))
 		to->id = v;
 	else if (scan_eq(&name, "job_uid"))
-		to->uid = (uint32_t)u64_of(v);
+		to->uid = isnan(number_of(v)) ? FRAME_ANY_UID : (uint32_t)u64_of(v);
 	else
 		return false;
 	return true;
