@@ -67,7 +67,7 @@ static void take_frame(struct screen *s)
 		return;
 	link_fill(&s->link, *s->options->job ? &s->pick : NULL, &s->frame);
 	if (job_pick_check(&s->pick, &err) < 0)
-		screen_say(s, true, "%s", err.msg);
+		screen_show_message(s, true, "%s", err.msg);
 	s->state.blocked_pid = s->link.context_of;
 	link_blocked(&s->link, s->state.blocked, sizeof s->state.blocked);
 	top_state_note(&s->state, &s->frame);
