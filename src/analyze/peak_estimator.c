@@ -69,51 +69,79 @@ static const double expected_shift[CENTER_COUNT][PEAK_STAGES] = {
 	[CENTER_REQUESTED] = { 5, 5, 5, 5, 5 },
 };
 
-/* The cost of a margin if logarithms of peaks were normal, over standard deviations as jobs have them. */
-static struct rule_record expected_record(enum peak_center center, unsigned stage, double margin)
+/* A run as it is expected, relative to its center. */
+struct expected_run {
+	double share, peak, largest;
+};
+
+#define EXPECTED_STEPS 9 /* on each side of the mean */
+#define EXPECTED_KINDS 4
+
+/* Logarithms of peaks are taken to be normal, with standard deviations as jobs have them. */
+static void expect_runs(enum peak_center center, unsigned stage,
+                        struct expected_run ret[static(2 * EXPECTED_STEPS + 1) * EXPECTED_KINDS])
 {
 	static const struct {
 		double sd, share;
-	} kinds[] = { { 0.02, 0.3 }, { 0.08, 0.3 }, { 0.25, 0.25 }, { 0.6, 0.15 } };
-	struct rule_record sum = { 0 };
+	} kinds[EXPECTED_KINDS] = { { 0.02, 0.3 }, { 0.08, 0.3 }, { 0.25, 0.25 }, { 0.6, 0.15 } };
 	double shift = expected_shift[center][stage], weights = 0;
-	unsigned failed;
+	size_t n = 0;
 
-	for (int i = -9; i <= 9; i++) {
-		double z = 1.96 * i / 9, weight = exp(-z * z / 2);
+	for (int i = -EXPECTED_STEPS; i <= EXPECTED_STEPS; i++) {
+		double z = 1.96 * i / EXPECTED_STEPS, weight = exp(-z * z / 2);
 
 		weights += weight;
-		for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
-			double sd = kinds[k].sd, peak = 1e9 * exp(sd * (z - shift));
-			double largest = 1e9 *
-			                 exp(sd * (expected_shift[CENTER_LARGEST][stage] - shift));
-			double cost = peak_estimator_cost(1e9 * margin, peak, 1, largest, &failed) /
-			              peak;
+		for (size_t k = 0; k < EXPECTED_KINDS; k++) {
+			double sd = kinds[k].sd;
 
-			sum.cost += kinds[k].share * weight * MIN(cost, RELATIVE_COST_MAX);
-			sum.failed += kinds[k].share * weight * failed;
+			ret[n++] = (struct expected_run){
+				.share = kinds[k].share * weight,
+				.peak = 1e9 * exp(sd * (z - shift)),
+				.largest = 1e9 *
+				           exp(sd * (expected_shift[CENTER_LARGEST][stage] - shift))
+			};
 		}
 	}
-	return (struct rule_record){ sum.cost / weights, sum.failed / weights };
+	for (size_t i = 0; i < n; i++)
+		ret[i].share /= weights;
+}
+
+static struct rule_record expected_record(const struct expected_run *runs, size_t n, double margin)
+{
+	struct rule_record sum = { 0 };
+	unsigned failed;
+
+	for (size_t i = 0; i < n; i++) {
+		double cost = peak_estimator_cost(1e9 * margin, runs[i].peak, 1, runs[i].largest,
+		                                  &failed) /
+		              runs[i].peak;
+
+		sum.cost += runs[i].share * MIN(cost, RELATIVE_COST_MAX);
+		sum.failed += runs[i].share * failed;
+	}
+	return sum;
 }
 
 void peak_experience_init(struct peak_experience *e, enum peak_policy policy)
 {
 	static const double widths[PEAK_STAGES] = { 3, 2.5, 2.2, 1.9, 1.7 };
+	struct expected_run runs[(2 * EXPECTED_STEPS + 1) * EXPECTED_KINDS];
 
 	*e = (struct peak_experience){ .policy = policy };
 	for (unsigned s = 0; s < PEAK_STAGES; s++) {
 		e->bound_width[s] = widths[s];
 		e->runs[s] = EXPERIENCE_RUNS;
-		for (unsigned c = 0; c < CENTER_COUNT; c++)
+		for (unsigned c = 0; c < CENTER_COUNT; c++) {
+			expect_runs((enum peak_center)c, s, runs);
 			for (unsigned m = 0; m < PEAK_MARGINS; m++) {
-				struct rule_record r = expected_record((enum peak_center)c, s,
+				struct rule_record r = expected_record(runs, ARRAY_LEN(runs),
 				                                       margins[m]);
 
 				e->rules[s][c][m] = (struct rule_record){
 					r.cost * EXPERIENCE_RUNS, r.failed * EXPERIENCE_RUNS
 				};
 			}
+		}
 	}
 }
 

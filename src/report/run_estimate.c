@@ -329,9 +329,7 @@ int run_estimate_gather(struct history *r, const struct estimate_query *query,
 	int result;
 
 	backtest_init(&l->all, query->policy);
-	peak_experience_init(&l->memory.experience, query->policy);
-	peak_experience_init(&l->cpu.experience, query->policy);
-	peak_experience_init(&l->time.experience, query->policy);
+	l->memory.experience = l->cpu.experience = l->time.experience = l->all.experience;
 	result = history_jobs(r, &filter, RUNS_MAX, add_job, &g, err);
 	if (result >= 0 && query->sheet)
 		result = history_sheet_runs(r, &sheets, RUNS_MAX, add_sheet, &g, err);
