@@ -22,6 +22,7 @@
 #include "config/config_key.h"
 #include "engine/sampler.h"
 #include "base/user_names.h"
+#include "probe/bpf/bpf_call.h"
 #include "sqlite/db_file.h"
 #include "history/sql_query.h"
 #include "view/doctor_view.h"
@@ -272,17 +273,16 @@ static void add_problems(struct doctor *d, const struct config_problems *problem
 /* Whoever sets such a key expects something that does not happen. */
 static void add_unused(struct doctor *d, const struct config *config)
 {
-	struct config defaults;
+	struct doctor_key *slot;
+	struct err why_not;
 
-	config_init(&defaults);
-	for (const struct config_key *key = config_keys; key->section; key++) {
-		struct doctor_key *slot = key->is_unused && !config_key_eq(key, config, &defaults)
-		                                  ? vec_push(&d->unused, CONFIG_KEYS_MAX)
-		                                  : NULL;
-
-		if (slot)
-			*slot = (struct doctor_key){ key->section, key->name };
-	}
+	if (!config->profiler.strace_enabled || bpf_check_rights(&why_not) == 0)
+		return;
+	slot = vec_push(&d->unused, CONFIG_KEYS_MAX);
+	if (slot)
+		*slot = (struct doctor_key){ "profiler", "strace_enabled",
+			                     "It counts by BPF, which needs CAP_BPF and CAP_PERFMON. "
+			                     "proctor run --syscalls counts by strace." };
 }
 
 static int show(const struct cli *cli, const struct doctor *d)

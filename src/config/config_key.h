@@ -30,7 +30,6 @@ struct config_key {
 	bool above_min;        /* min itself is not allowed */
 	const char *help;
 	bool at_start;  /* read only when the daemon starts, not on reload */
-	bool is_unused; /* checked, but without effect in this version */
 };
 
 #define CONFIG_KEYS_MAX 64

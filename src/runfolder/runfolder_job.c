@@ -113,7 +113,9 @@ int runfolder_end_job(struct runfolder *f, struct err *err)
 	struct job_sum sum = { .cpu_ns = figures[JOB_FIGURE_CPU],
 		               .cpu_ratio = NAN,
 		               .read = larger(figures[JOB_FIGURE_READ], f->row_sum.read),
-		               .written = larger(figures[JOB_FIGURE_WRITTEN], f->row_sum.written) };
+		               .written = larger(figures[JOB_FIGURE_WRITTEN], f->row_sum.written),
+		               .gpu_energy = larger(figures[JOB_FIGURE_GPU_ENERGY],
+		                                    f->row_sum.gpu_energy) };
 	uint64_t before_ns = f->row_sum.cpu_ns.value, took_ns = f->job.took_ns, row_ns;
 
 	if (!f->has_job || f->job.status == JOB_RUNNING || took_ns <= f->row_elapsed_ns)

@@ -152,13 +152,19 @@ static void put_problems(const struct doctor *d, struct canvas *to)
 		canvas_printf(to, INK_BAD, "  and %zu more\n", d->problems_dropped);
 }
 
+static void put_key(const struct doctor_key *key, struct canvas *to)
+{
+	canvas_printf(to, INK_WARN, "  [%s] %s\n", key->section, key->name);
+	table_print_prose(to, key->reason, INK_PLAIN, 4);
+}
+
 static void put_unused(const struct doctor *d, struct canvas *to)
 {
 	if (!d->unused.len)
 		return;
-	put_title(to, "configured, but without effect in this version");
+	put_title(to, "configured, but without effect for this user");
 	vec_each(&d->unused, key)
-		canvas_printf(to, INK_WARN, "  [%s] %s\n", key->section, key->name);
+		put_key(key, to);
 }
 
 static void put_files(const struct doctor *d, struct canvas *to)
@@ -253,6 +259,7 @@ static void json_files(const struct doctor *d, struct json *j)
 		json_begin_object(j);
 		json_put_str(j, "section", key->section);
 		json_put_str(j, "key", key->name);
+		json_put_str(j, "reason", key->reason);
 		json_end_object(j);
 	}
 	json_end_array(j);

@@ -28,7 +28,7 @@ struct doctor_file {
 };
 
 struct doctor_key {
-	const char *section, *name;
+	const char *section, *name, *reason;
 };
 
 #define DOCTOR_LINES_MAX 16
@@ -44,7 +44,7 @@ struct doctor {
 	VEC(struct doctor_file) files;
 	VEC(const char *) problems;    /* errors in these files */
 	size_t problems_dropped;       /* not listed */
-	VEC(struct doctor_key) unused; /* keys that are set, and have no effect in this version */
+	VEC(struct doctor_key) unused; /* keys that are set, and have no effect for this user */
 	const char *store_path;
 	bool store_is_per_host;
 	const char *file_system;       /* a network file system; NULL: none */

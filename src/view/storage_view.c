@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "view/storage_view.h"
 
+#include <math.h>
+
 #include "view/format.h"
 
 void storage_view_put_size(const struct storage_facts *s, struct buf *to)
@@ -19,4 +21,6 @@ void storage_view_put_growth(const struct storage_facts *s, struct buf *to)
 		           "grows by about %s a day; retention frees about %s a day (estimates)",
 		           format_bytes((uint64_t)s->growth_bytes_per_day).at,
 		           format_bytes((uint64_t)s->freed_bytes_per_day).at);
+	else if (s->store_bytes && isnan(s->growth_bytes_per_day))
+		buf_puts(to, "growth is not known yet: that takes an hour of records");
 }

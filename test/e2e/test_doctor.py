@@ -87,6 +87,16 @@ def test_every_key_has_an_effect(proctor, tmp_path):
 	assert report["configuration_without_effect"] == []
 
 
+@pytest.mark.needs_root
+def test_a_key_that_has_no_effect_for_a_plain_user_is_named_with_the_reason(proctor, as_nobody):
+	config = as_nobody.place / "proctor.conf"
+	config.write_text("[profiler]\nstrace_enabled = true\n", encoding="utf-8")
+	assert json.loads(proctor("doctor", "--json", "--config", config).stdout)["configuration_without_effect"] == []
+	key, = json.loads(as_nobody("doctor", "--json", "--config", config).stdout)["configuration_without_effect"]
+	assert (key["section"], key["key"]) == ("profiler", "strace_enabled") and "CAP_BPF" in key["reason"]
+	assert "proctor run --syscalls" in " ".join(as_nobody("doctor", "--config", config).stdout.split())
+
+
 def test_what_is_stored_is_measured_and_too_little_of_it_is_not_extrapolated(proctor):
 	assert proctor("run", "--quiet", "--", "true").returncode == 0
 	(proctor.state_dir / "monitor.jsonl").write_bytes(b"x" * 3000)

@@ -48,7 +48,8 @@ static struct doctor healthy(void)
 		&d.problems,
 		16) = "/etc/proctor/proctor.conf:2: [profiler] interval_seconds: 'nan': not a time";
 	d.problems_dropped = 3;
-	*vec_push(&d.unused, 16) = (struct doctor_key){ "correlation", "interval_minutes" };
+	*vec_push(&d.unused, 16) = (struct doctor_key){ "profiler", "strace_enabled",
+		                                        "It counts by BPF." };
 	return d;
 }
 

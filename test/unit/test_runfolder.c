@@ -316,7 +316,7 @@ static void test_folder_put__writes_a_line_of_the_job_at_each_tick_and_one_at_it
 	            "processes,read_bytes,written_bytes,gpu_memory_mb,gpu_sm_pct,gpu_energy_wh\n"
 	            "2026/09/21 14:13:20.000,0.000,,,2.500,,0.000,2,,4096,,,\n"
 	            "2026/09/21 14:13:20.500,0.500,100.000,,2.500,50.0,0.250,2,,4096,512.000,37.5,0.250000\n"
-	            "2026/09/21 14:13:20.750,0.750,,,,100.0,0.500,0,,4096,,,\n");
+	            "2026/09/21 14:13:20.750,0.750,,,,100.0,0.500,0,,4096,,,0.250000\n");
 	assert_has(&s, "summary.json", "\"job\":3}");
 	fixture_end(&s);
 }
@@ -493,7 +493,7 @@ static void test_folder_put__logs_where_an_anomaly_begins_and_ends(void **state)
 	assert_has(&s, "run.jsonl", "\"event\":\"monitor.anomaly\"");
 	assert_has(&s, "run.jsonl",
 	           "\"anomaly_type\":\"zombie\",\"severity\":\"high\",\"pid\":42,"
-	           "\"job_id\":\"train-1\",\"sheet_num\":null,"
+	           "\"job_id\":\"train-1\",\"job_uid\":0,\"sheet_num\":null,"
 	           "\"description\":\"zombie: sh 42 not reaped for 3.5 s\","
 	           "\"metric_value\":3.5,\"threshold\":3.0,\"peak\":3.5,\"ended\":null,"
 	           "\"basis\":\"threshold\",\"earlier_runs\":null}");
