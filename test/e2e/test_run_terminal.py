@@ -167,7 +167,7 @@ def hung_up(run, line, out):
 	with Terminal(["sh", "-c", 'exec "$@" >%s' % out, "sh", *line], run.env) as tty:
 		wait_for(lambda: out.exists() and "ready" in out.read_text())
 		tty.hang_up()
-		wait_for(lambda: "\n%d " % signal.SIGHUP in out.read_text())
+		wait_for(lambda: all("\n%d " % signo in out.read_text() for signo in (signal.SIGHUP, signal.SIGCONT)))
 		os.kill(tty.pid, signal.SIGTERM)
 		assert tty.wait() == 0
 	return sorted(text.split()[0] for text in out.read_text().splitlines()[1:])

@@ -224,7 +224,7 @@ def test_a_process_that_sits_in_one_call_is_shown_with_it(children, proctor):
 	assert answer["syscalls"] == {"clock_nanosleep": {"count": 0, "errors": 0, "errors_by_name": {}, "time_pct": 100.0}}
 	assert (answer["quality"], answer["time_quality"]) == ("exact", "at_least")
 	waits, = answer["blocked"]
-	assert (waits["pid"], waits["call"]) == (sleeper.pid, "clock_nanosleep") and waits["seconds"] > 0.4
+	assert (waits["pid"], waits["call"]) == (sleeper.pid, "clock_nanosleep") and waits["seconds"] > 0.2, waits  # a lower bound
 	shown = proctor("syscalls", sleeper.pid, "--for", "0.2s").stdout
 	assert re.search(r"Waiting now\n +sleep \d+ +clock_nanosleep, for \d", shown) and "no system calls" not in shown, shown
 
