@@ -390,6 +390,7 @@ static void look_up_socket(struct search *s, uint64_t inode, struct blocked_call
 	if (!socket_peer_find(s->root_fd, b->id.pid, inode, &peer))
 		return;
 	snprintf(b->text, sizeof b->text, "%s", peer.address);
+	b->is_own_address = peer.is_own;
 	if (!peer.inode)
 		return;
 	snprintf(link, sizeof link, "socket:[%" PRIu64 "]", peer.inode);

@@ -65,6 +65,15 @@ static bool format_address(struct scan text, char ret[SOCKET_ADDRESS_MAX])
 	return true;
 }
 
+/* The other side of one that listens, or has not been connected, is all zeros. */
+static bool is_connected(struct scan remote)
+{
+	for (const char *p = remote.p; p < remote.end; p++)
+		if (*p != '0' && *p != ':')
+			return true;
+	return false;
+}
+
 bool socket_peer_parse(struct scan table, uint64_t inode, struct socket_peer *ret)
 {
 	struct scan again = table, text;
@@ -76,9 +85,10 @@ bool socket_peer_parse(struct scan table, uint64_t inode, struct socket_peer *re
 		else if (!parse_line(text, &own))
 			own.inode = inode + 1;
 	*ret = (struct socket_peer){ 0 };
-	if (!format_address(own.remote, ret->address))
+	ret->is_own = !is_connected(own.remote);
+	if (!format_address(ret->is_own ? own.local : own.remote, ret->address))
 		return false;
-	while (scan_line(&again, &text))
+	while (!ret->is_own && scan_line(&again, &text))
 		if (parse_line(text, &other) && same(other.local, own.remote) &&
 		    same(other.remote, own.local))
 			ret->inode = other.inode;

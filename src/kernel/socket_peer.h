@@ -12,6 +12,7 @@
 
 struct socket_peer {
 	char address[SOCKET_ADDRESS_MAX]; /* "10.0.0.1:5432", "/run/x.sock"; "": it has none */
+	bool is_own; /* the address: it is not connected */
 	uint64_t inode; /* of the socket at the other end, if it is on this machine; 0: not known */
 };
 

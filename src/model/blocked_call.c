@@ -69,7 +69,9 @@ const struct field_table blocked_call_fields = FIELD_TABLE(rows);
 
 const char *blocked_call_socket_word(const struct blocked_call *b)
 {
-	return strncmp(b->call, "accept", strlen("accept")) == 0 ? "at" : "to";
+	bool listens = strncmp(b->call, "accept", strlen("accept")) == 0;
+
+	return listens || b->is_own_address ? "at" : "to";
 }
 
 static void put_peer(const struct blocked_call *b, const char *before, struct buf *to)

@@ -11,12 +11,13 @@
 /* X(id, key): what a call waits for */
 #define BLOCKED_THINGS(X)                                                                          \
 	X(UNKNOWN, NULL)                                                                           \
-	X(FILE, "file")     /* text: its path */                                                   \
-	X(PIPE, "pipe")     /* peer: the process at the other end */                               \
-	X(SOCKET, "socket") /* text: the address of the other side; peer: its process */           \
-	X(CHILD, "child")   /* peer: the child that it waits for */                                \
-	X(LOCK, "lock")     /* a futex: text is its address; peer: a process that shares it, or    \
-	                     * holds it: then owner is the thread */                               \
+	X(FILE, "file") /* text: its path */                                                       \
+	X(PIPE, "pipe") /* peer: the process at the other end */                                   \
+	X(SOCKET,                                                                                  \
+	  "socket")       /* text: the address of the other side, or its own; peer: its process */ \
+	X(CHILD, "child") /* peer: the child that it waits for */                                  \
+	X(LOCK, "lock")   /* a futex: text is its address; peer: a process that shares it, or    \
+	                     * holds it: then owner is the thread */ \
 	X(TIMER, "timer")                                                                          \
 	X(FILES, "files") /* the first of several that is ready; text: some of them */
 
@@ -35,6 +36,7 @@ struct blocked_call {
 	enum blocked_thing thing;
 	int fd;                      /* -1: none */
 	bool writes;                 /* it waits until it can write, not read */
+	bool is_own_address;         /* of the socket: it is not connected */
 	char text[BLOCKED_TEXT_MAX]; /* "": none */
 	pid_t peer;                  /* 0: not known */
 	char peer_name[COMM_LEN];

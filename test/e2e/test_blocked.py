@@ -91,6 +91,11 @@ listener.bind("listener")
 listener.listen()
 child("listener", listener.accept)
 accepted = server.accept()
+child("server", server.accept)
+datagrams = socket.socket(type=socket.SOCK_DGRAM)
+datagrams.bind(("127.0.0.1", 0))
+pids["datagram port"] = datagrams.getsockname()[1]
+child("datagrams", lambda: datagrams.recv(1))
 shared = multiprocessing.Lock()
 shared.acquire()
 child("shared", shared.acquire)
@@ -134,7 +139,7 @@ def waiting(request, children, tmp_path):
 		"""By pid, once they all wait."""
 		text = report("--json")
 		found = {b["pid"]: b for b in json.loads(text)["blocked"]} if text else {}
-		wanted = {pid for name, pid in pids.items() if name not in ("busy", "port", "self")}
+		wanted = {pid for name, pid in pids.items() if name not in ("busy", "port", "datagram port", "self")}
 		threads = found.get(pids["threads"], {"threads": 0, "other_threads": 0})
 		return found if wanted <= set(found) and threads["threads"] + threads["other_threads"] == 4 else None
 
@@ -150,6 +155,8 @@ def test_report_shows_what_each_process_of_a_running_job_waits_for(waiting):
 	assert of("pipe", "call", "on", "direction", "fd", "peer_pid", "peer_name") == ("read", "pipe", "read", 0, pids["source"], "sleep")
 	assert of("unix", "call", "on", "peer_pid") == ("recvfrom", "socket", pids["self"])
 	assert of("tcp", "on", "target", "peer_pid") == ("socket", "127.0.0.1:%d" % pids["port"], pids["self"])
+	assert of("server", "on", "target", "peer_pid") == ("socket", "127.0.0.1:%d" % pids["port"], None)
+	assert of("datagrams", "on", "target", "peer_pid") == ("socket", "127.0.0.1:%d" % pids["datagram port"], None)
 	assert of("timer", "call", "on") == ("clock_nanosleep", "timer")
 	assert of("file", "call", "on") == ("flock", "file") and of("file", "target")[0].endswith("/locked")
 	assert of("self", "call", "on", "peer_pid", "peer_name") == ("wait4", "child", pids["timer"], "python3")
@@ -172,6 +179,7 @@ def test_report_shows_what_each_process_of_a_running_job_waits_for(waiting):
 	screen = report()
 	assert "Waiting now" in screen and "on a pipe from python3 %d" % pids["self"] in screen, screen
 	assert re.search(r"accept4 on a socket at \S*listener", screen), screen
+	assert "accept4 on a socket at 127.0.0.1:%d" % pids["port"] in screen and "recvfrom on a socket at 127.0.0.1:" in screen, screen
 
 
 def test_context_get_shows_what_a_process_waits_for_to_users_that_may_trace_it(daemon, children):  # pylint: disable=redefined-outer-name

@@ -118,9 +118,13 @@ static void test_socket_peer_parse__finds_the_address_and_the_other_end(void **s
 	assert_true(socket_peer_parse(scan_str(table), 101, &p));
 	assert_string_equal(p.address, "127.0.0.1:8080");
 	assert_int_equal(p.inode, 102);
+	assert_false(p.is_own);
 	assert_true(socket_peer_parse(scan_str(table), 103, &p));
 	assert_string_equal(p.address, "192.168.1.1:80");
 	assert_int_equal(p.inode, 0);
+	assert_true(socket_peer_parse(scan_str(table), 100, &p)); /* it listens */
+	assert_string_equal(p.address, "127.0.0.1:8080");
+	assert_true(p.is_own && p.inode == 0);
 	assert_false(socket_peer_parse(scan_str(table), 104, &p));
 	assert_false(socket_peer_parse(scan_str(""), 0, &p));
 }
