@@ -37,11 +37,12 @@ struct request {
 struct counting {
 	struct sampler *sampler;
 	uint64_t since_ns, since_mono_ns; /* when it began */
-	bool is_part; /* of what a job does, which has begun before */
+	bool is_part;                     /* of what a job does, which has begun before */
 	struct syscall_counts counts;
 	VEC(pid_t) pids;
 	VEC(struct pollfd) watched; /* the signals, then a pidfd of each process */
-	struct blocked_calls waited, waiting; /* those that wait before it begins, and when it ends */
+	struct blocked_calls waited,
+		waiting; /* those that wait before it begins, and when it ends */
 	bool has_lost;
 	bool is_open; /* a thread is still in the call that it was in when it began */
 };
@@ -325,18 +326,20 @@ static int run_strace(const struct cli *cli, const struct request *rq, struct co
 	if (status != CLI_OK)
 		return status;
 	(void)strace_reader_read(reader);
-	strace_tally_take(&reader->tally, clock_wall_ns(), add_count, c);
-	strace_tally_end(&reader->tally);
-	strace_tally_take(&reader->tally, 0, add_count, c);
+	strace_tally_take(&reader->tally, clock_wall_ns(), add_count,
+	                  c); /* and no count of what has not returned */
 	c->has_lost = reader->tally.has_lost;
+	list_waiting(c, &c->waiting);
+	c->is_open = c->waiting.list.len > 0;
 	f = finding_of(c);
-	f.time = quality_join(f.count, QUALITY_AT_MOST);
+	f.time = quality_join(f.time, QUALITY_AT_MOST);
 	f.note = SLOWED;
+	f.waiting = &c->waiting;
 	return show_counts(cli, rq, c, &f);
 }
 
-static int count_by_strace(const struct cli *cli, const struct request *rq,
-                           struct counting *c, const char *why_not_bpf)
+static int count_by_strace(const struct cli *cli, const struct request *rq, struct counting *c,
+                           const char *why_not_bpf)
 {
 	int status = run_strace(cli, rq, c);
 

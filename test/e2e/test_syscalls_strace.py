@@ -225,3 +225,15 @@ def test_without_strace_it_is_reported_and_nothing_is_zero(as_nobody):
 	assert done.returncode == 0
 	assert re.search("system calls are not counted: BPF needs .*; strace is not installed", done.stderr)
 	assert (plain.job()["syscall_counts"], plain.job()["syscall_count"]) == ("{}", None)
+
+
+@pytest.mark.needs_root
+def test_a_call_that_has_not_returned_when_counting_ends_has_no_count_and_is_shown(as_nobody, children):
+	waiting = children.python("import signal\nprint(flush=True)\nsignal.pause()", stdout=subprocess.PIPE, user=65534, group=65534, extra_groups=[])
+	waiting.stdout.readline()
+	wait_for(lambda: state_of(waiting.pid) == "S")
+	answer = json.loads(as_nobody("syscalls", waiting.pid, "--for", "0.5s", "--json").stdout)
+	assert answer["syscalls"]["pause"]["count"] == 0 and answer["syscalls"]["pause"]["time_pct"] > 99, answer
+	assert (answer["quality"], answer["time_quality"]) == ("exact", "sampled")
+	assert [(b["pid"], b["call"]) for b in answer["blocked"]] == [(waiting.pid, "pause")]
+	assert "Waiting now" in as_nobody("syscalls", waiting.pid, "--for", "0.2s").stdout
