@@ -45,9 +45,11 @@ static int show_last_calls(const struct cli *cli, const struct report *report)
 	struct cli_page page;
 
 	if (!report->flights.len) {
-		log_error("no last calls of job '%s' were recorded: %s", report->job.id,
-		          report_has_flight_recorder(report) ? "none of its processes failed"
-		                                             : "it ran without --flight-recorder");
+		log_error(
+			"no last calls of job '%s' were recorded: %s", report->job.id,
+			report_has_flight_recorder(report)
+				? "none of its processes failed"
+				: "it ran without a flight recorder; that takes run --flight-recorder, and BPF (see proctor doctor)");
 		return CLI_NOT_FOUND;
 	}
 	cli_page_begin(&page, cli);

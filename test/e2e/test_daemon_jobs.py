@@ -326,8 +326,9 @@ def test_no_user_fills_the_disk_with_reported_data(daemon, children):
 	with daemon.line(NOBODY) as line:
 		answers = [line.call("job.mark", job_id="nobodys", name="m", data=big) for _ in range(700)]
 		accepted = [answer for answer in answers if "result" in answer]
+		refused = [answer["error"] for answer in answers if "error" in answer]  # time brings room again for a few
 		assert 400 < len(accepted) < 690
-		assert answers[-1]["error"]["data"]["code"] == "limit_reached" and "MiB" in answers[-1]["error"]["message"]
+		assert all(error["data"]["code"] == "limit_reached" and "MiB" in error["message"] for error in refused)
 		assert line.call("job.end", job_id="nobodys", exit_code=0)["result"]["status"] == "completed"
 	with daemon.line() as line:
 		assert all("result" in line.call("job.mark", job_id="roots", name="m", data=big) for _ in range(700))

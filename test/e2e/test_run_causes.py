@@ -101,7 +101,9 @@ def test_root_learns_whose_limit_killed_its_job(run, limited, tier):
 
 @pytest.mark.needs_root
 def test_the_report_has_one_line_of_one_kill(run, limited):
-	run("sh", "-c", "/usr/bin/python3 -c '%s'; exit $?" % EAT, preexec_fn=enter(limited))
+	for _ in range(3):  # in a full group the kernel may kill the recorder, too
+		if run("sh", "-c", "/usr/bin/python3 -c '%s'; exit $?" % EAT, preexec_fn=enter(limited)).returncode != -signal.SIGKILL:
+			break
 	report = run.proctor("report").stdout
 	notes = report.split("Events worth knowing\n")[1].split("\n\n")[0]
 	assert notes.count("out of memory") == 1 and "SIGKILL" not in notes and "exit 137" not in notes, report
