@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -298,6 +299,21 @@ static void add_count(void *self, pid_t pid, const struct syscall_count *count)
 	(void)syscall_counts_add(&c->counts, count);
 }
 
+#define DETACH_TRIES 50
+#define DETACH_PAUSE_NS (2 * NS_PER_MS)
+
+/* A process that strace has just let go runs for a moment, and then makes its call again. */
+static void list_waiting_again(struct counting *c)
+{
+	const struct timespec a_moment = { .tv_nsec = DETACH_PAUSE_NS };
+
+	list_waiting(c, &c->waiting);
+	for (int i = 0; c->is_open && !c->waiting.list.len && i < DETACH_TRIES; i++) {
+		nanosleep(&a_moment, NULL);
+		list_waiting(c, &c->waiting);
+	}
+}
+
 static int run_strace(const struct cli *cli, const struct request *rq, struct counting *c)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -329,8 +345,8 @@ static int run_strace(const struct cli *cli, const struct request *rq, struct co
 	strace_tally_take(&reader->tally, clock_wall_ns(), add_count,
 	                  c); /* and no count of what has not returned */
 	c->has_lost = reader->tally.has_lost;
-	list_waiting(c, &c->waiting);
-	c->is_open = c->waiting.list.len > 0;
+	c->is_open = strace_tally_is_in_call(&reader->tally);
+	list_waiting_again(c);
 	f = finding_of(c);
 	f.time = quality_join(f.time, QUALITY_AT_MOST);
 	f.note = SLOWED;

@@ -279,6 +279,14 @@ void strace_tally_peek(struct strace_tally *t, struct scan text)
 		enter(t, thread, call, &line);
 }
 
+bool strace_tally_is_in_call(const struct strace_tally *t)
+{
+	vec_each(&t->threads, thread)
+		if (thread->is_in_call)
+			return true;
+	return false;
+}
+
 void strace_tally_end(struct strace_tally *t)
 {
 	vec_each(&t->threads, thread)

@@ -47,6 +47,7 @@ void strace_tally_add(struct strace_tally *t, pid_t pid, bool from_exec);
 void strace_tally_line(struct strace_tally *t, struct scan line);
 /* The beginning of the last line, which has no end yet: strace writes it when the call is made. */
 void strace_tally_peek(struct strace_tally *t, struct scan line);
+bool strace_tally_is_in_call(const struct strace_tally *t); /* a thread is, as far as is known */
 /* Calls that were not seen to return count as made. */
 void strace_tally_end(struct strace_tally *t);
 
