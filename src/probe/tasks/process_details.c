@@ -353,7 +353,7 @@ static void follow_families(struct detail *self, struct sample *out)
 			f->changed_round = self->round;
 }
 
-/* What was read is its share of today's family. */
+/* What was read is its share of the family as it is in this round. */
 static bool is_current(const struct detail *self, const struct entry *e)
 {
 	const struct family *f = find_family(self, e);
@@ -538,7 +538,7 @@ static void fill(struct detail *self, struct sample *out)
 			out->procs.at[i].pss = e->pss;
 			out->procs.at[i].pss.is_fresh = self->is_round &&
 			                                e->pss_round == self->round;
-			out->procs.at[i].pss.is_current = is_current(self, e);
+			out->procs.at[i].pss.is_current = self->is_round && is_current(self, e);
 		}
 		for (size_t k = 0; k < ARRAY_LEN(details) && e->present; k++)
 			if (e->present >> details[k] & 1 && !readings_has(r, details[k]))
