@@ -14,7 +14,7 @@ import pytest
 
 from conftest import read_store
 from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
-from runkit import SANITIZERS, cpu_of, state_of, store_locked, wait_for
+from runkit import SANITIZERS, cpu_of, kernel_thread, state_of, store_locked, wait_for
 
 NOBODY = 65534
 BUSY_S = 1.0
@@ -760,7 +760,7 @@ def test_what_is_no_job_cannot_be_registered_as_one(daemon, children):
 			       env={**daemon.proctor.env, **SANITIZERS})
 	recorder = int(shell.stdout.readline())  # no child of ours, which could be a command that we record
 	wait_for(lambda: Path("/proc/%d/comm" % recorder).read_text(encoding="ascii").startswith("proctor"))
-	kernel = next(int(pid) for pid in os.listdir("/proc") if pid.isdigit() and " 2 0 0 " in Path("/proc/%s/stat" % pid).read_text(encoding="utf-8"))
+	kernel = kernel_thread()
 	for pid, word in ((1, "process 1 is the parent of all"), (kernel, "is a kernel thread"), (daemon.process.pid, "is this proctor itself"),
 			  (recorder, ") is proctor's own")):
 		for more in ({}, {"has_recorder": True}):

@@ -5,12 +5,11 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from conftest import wait_for
-from runkit import BURN
+from runkit import BURN, kernel_thread
 
 # Burns CPU time and holds memory before it is watched, then waits for the gate; afterwards it burns some more, and prints how much.
 WORKER = BURN + """
@@ -141,13 +140,6 @@ def refused(done, word):
 	assert done.returncode == 125 and word in done.stderr and done.stderr.count("\n") == 1, done.stderr
 
 
-def parent_of(pid):
-	try:
-		return int(Path("/proc", pid, "stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[1])
-	except OSError:
-		return None  # it has ended since it was listed
-
-
 def test_a_process_that_cannot_be_watched_is_refused(proctor, children):
 	refused(proctor("run", "--pid", "1"), "process 1 is the parent of all")
 	gone = children.spawn(["true"])
@@ -157,9 +149,9 @@ def test_a_process_that_cannot_be_watched_is_refused(proctor, children):
 	refused(proctor("run", "--pid", "4194305"), "not the number of a process")
 	refused(proctor("run", "--pid", os.getpid(), "--", "true"), "give a command or --pid, not both")
 	refused(proctor("run", "--pid", os.getpid(), "--mem", "1G"), "are for a command")
-	kernel = [pid for pid in os.listdir("/proc") if pid.isdigit() and parent_of(pid) == 2]
+	kernel = kernel_thread()
 	if kernel and os.geteuid() == 0:
-		refused(proctor("run", "--pid", kernel[0]), "is a kernel thread")
+		refused(proctor("run", "--pid", kernel), "is a kernel thread")
 	assert not proctor.state_dir.exists() or job_of(proctor) is None
 
 
