@@ -105,7 +105,7 @@ import os, time
 for _ in range(200):
 	try:
 		if os.fork() == 0:
-			time.sleep(2)
+			time.sleep(9)
 			os._exit(0)
 	except BlockingIOError:
 		break
@@ -114,10 +114,10 @@ os._exit(0)
 """
 
 
-def test_a_limit_that_counts_all_of_a_user_is_reported_as_such(as_nobody):
+def test_a_limit_that_counts_all_of_a_user_is_reported_as_such(as_somebody):
 	def report_of(limit, command):
-		done = as_nobody("run", "--summary", "--kill-leftovers", "--pids", str(limit), "--", *command)
-		return done, json.loads(as_nobody("report", "--json").stdout)["job"]
+		done = as_somebody("run", "--summary", "--kill-leftovers", "--pids", str(limit), "--", *command)
+		return done, json.loads(as_somebody("report", "--json").stdout)["job"]
 
 	done, job = report_of(1000, ["true"])
 	if "pids" in job["limits"]:
@@ -127,7 +127,7 @@ def test_a_limit_that_counts_all_of_a_user_is_reported_as_such(as_nobody):
 	done, job = report_of(60, ["/usr/bin/python3", "-c", CROWD])
 	assert done.returncode == 0 and job["limits_hit"] == ["user_pids"]
 	assert "met its limit of 60 tasks of the whole user" in done.stderr
-	assert "(met) (held by RLIMIT_NPROC" in " ".join(as_nobody("report").stdout.split())
+	assert "(met) (held by RLIMIT_NPROC" in " ".join(as_somebody("report").stdout.split())
 
 
 @pytest.mark.needs_root
