@@ -136,10 +136,16 @@ def state_dir(tmp_path):
 	return tmp_path / "state"
 
 
-def end_all_of(state_dir):
-	"""What a story that broke off left of its jobs, stopped ones too: killed, known by their environment."""
+def newest_pid():
+	return int(Path("/proc/loadavg").read_text(encoding="ascii").split()[-1])
+
+
+def end_all_of(state_dir, since=0):
+	"""What a story that broke off left of its jobs, stopped ones too: killed, known by their environment. Those that are older than
+	the pid `since` are not looked at, unless pids have begun anew."""
 	mark = b"\0PROCTOR_STATE_DIR=%s\0" % os.fsencode(state_dir)
-	for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
+	is_anew = newest_pid() < since
+	for pid in (int(name) for name in os.listdir("/proc") if name.isdigit() and (is_anew or int(name) > since)):
 		try:
 			process = os.pidfd_open(pid)
 		except OSError:
@@ -157,8 +163,9 @@ def end_all_of(state_dir):
 def proctor(request, state_dir):
 	assert os.access(BINARY, os.X_OK), "no program at %s: build it, or set PROCTOR_BIN" % BINARY
 	runner = Proctor(state_dir)
+	before = newest_pid()
 	yield runner
-	end_all_of(state_dir)
+	end_all_of(state_dir, before)
 	check_tier(request, runner.state_dir, usual_tier())
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import SCRATCH, Proctor, end_all_of, usual_tier
+from conftest import SCRATCH, Proctor, end_all_of, newest_pid, usual_tier
 from door import Line
 from runkit import SANITIZERS, wait_for
 
@@ -42,6 +42,7 @@ class Daemon:
 	"""`proctor daemon`, in a place that other users can reach."""
 
 	def __init__(self):
+		self.before = newest_pid()
 		self.place = Path(tempfile.mkdtemp(prefix="proctor-daemon-", dir=SCRATCH))
 		self.place.chmod(0o755)
 		self.socket = self.place / "run/daemon.sock"
@@ -109,7 +110,7 @@ class Daemon:
 		if self.process and self.process.poll() is None:
 			self.process.kill()
 			self.process.wait()
-		end_all_of(self.proctor.state_dir)
+		end_all_of(self.proctor.state_dir, self.before)
 		shutil.rmtree(self.place)
 
 
