@@ -106,7 +106,8 @@ def test_a_hook_that_hangs_is_killed_with_all_that_it_started(run, tmp_path):
 def test_the_end_of_the_job_does_not_wait_for_the_hook(run, tmp_path):
 	"""What waits is passed on all the same, one at a time; and nobody waits for the hook's own copy of stderr."""
 	done, order = tmp_path / "done", tmp_path / "order"
-	hook = "echo begin >> %s; touch %s; sleep 1; cat > /dev/null; echo end >> %s" % (order, done, order)
+	# The job goes on for a second, until all three processes have been seen.
+	hook = "echo begin >> %s; sleep 1; touch %s; cat > /dev/null; echo end >> %s" % (order, done, order)
 	end = run(*job(done, children=2), options=options(hook))
 	assert end.returncode == 0
 	assert order.read_text(encoding="utf-8").split().count("end") < 3

@@ -200,8 +200,9 @@ def test_processes_that_multiply_up_to_their_limit_are_a_storm(stage):
 
 def test_memory_that_runs_out_is_reported_with_the_time_left(stage):
 	assert stage.ends["eater"][0] == 0
-	(found,) = stage.anomalies("eater")
-	assert (found["anomaly_type"], found["basis"], found["threshold"]) == ("memory_exhaustion", "threshold", 300)
+	# On a busy machine it grows in jumps: it may look like a spike, too, and run out of memory more than once.
+	found = next(row for row in stage.anomalies("eater") if row["anomaly_type"] == "memory_exhaustion")
+	assert (found["basis"], found["threshold"]) == ("threshold", 300)
 	assert found["pid"] is None and 0 < found["peak"] <= found["metric_value"] <= 120
 	assert "of 200 MiB used, at this rate all in" in found["description"]
 

@@ -8,6 +8,7 @@
 #include "store_kit.h"
 
 #define MANY 80 /* `run` is tried with 200 at once: test_run_crowd */
+#define SEEN 200
 
 static struct store *open_brief(const char *dir, struct err *err)
 {
@@ -242,14 +243,14 @@ static void test_job_find_seen__knows_each_of_many_also_when_others_are_forgotte
 
 	(void)state;
 	world_init(&w, 4);
-	for (int i = 0; i < MANY; i++) {
+	for (int i = 0; i < SEEN; i++) {
 		snprintf(id, sizeof id, "j%d", i);
 		world_add_job(&w, id);
 	}
 	st = world_open(&w, dir);
 	world_put(&w, st);
 	assert_rows(st, &w);
-	memmove(w.jobs.at, w.jobs.at + MANY - 10, 10 * sizeof *w.jobs.at);
+	memmove(w.jobs.at, w.jobs.at + SEEN - 10, 10 * sizeof *w.jobs.at);
 	w.jobs.len = 10;
 	set_end(&w.jobs.at[3], JOB_FAILED);
 	world_put(&w, st);
@@ -259,7 +260,7 @@ static void test_job_find_seen__knows_each_of_many_also_when_others_are_forgotte
 	assert_null(job_table_seen(st, KEY(w.jobs.at[0].id)));
 	world_put(&w, st);
 	assert_rows(st, &w);
-	assert_int_equal(ask_int(dir, "SELECT count(*) FROM job"), MANY);
+	assert_int_equal(ask_int(dir, "SELECT count(*) FROM job"), SEEN);
 	store_close(st);
 	world_done(&w);
 	world_rmdir(dir);
