@@ -48,6 +48,11 @@ static void catch_deadly(void)
 /* Readable on light and dark: the terminal's own colours, and of the eight those that both show. */
 static void choose_attributes(bool color)
 {
+	/* Good, warning, bad, label. We do not know the background; those of 256 can be read on white and on black, which
+	 * yellow cannot. */
+	static const struct {
+		short of_8, of_256;
+	} colors[] = { { COLOR_GREEN, 28 }, { COLOR_YELLOW, 130 }, { COLOR_RED, 160 }, { COLOR_CYAN, 31 } };
 	bool has_colors_here = color && has_colors();
 
 	attributes[INK_PLAIN] = A_NORMAL;
@@ -62,10 +67,8 @@ static void choose_attributes(bool color)
 		return;
 	start_color();
 	use_default_colors();
-	init_pair(1, COLOR_GREEN, -1);
-	init_pair(2, COLOR_YELLOW, -1);
-	init_pair(3, COLOR_RED, -1);
-	init_pair(4, COLOR_CYAN, -1);
+	for (short i = 0; i < (short)ARRAY_LEN(colors); i++)
+		init_pair((short)(i + 1), COLORS >= 256 ? colors[i].of_256 : colors[i].of_8, -1);
 	attributes[INK_GOOD] = COLOR_PAIR(1);
 	attributes[INK_WARN] = COLOR_PAIR(2) | (int)A_BOLD;
 	attributes[INK_BAD] = COLOR_PAIR(3) | (int)A_BOLD;

@@ -167,6 +167,46 @@ def test_sorting_filtering_and_finding(proctor, children, screen):
 	screen.type("q")
 
 
+def contrast(one, other):
+	"""Of two colours (r, g, b), as WCAG 2 has it: 3 is the least for graphics, 4.5 for small text."""
+	def luminance(color):
+		return sum(weight * (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4)
+			   for weight, part in zip((0.2126, 0.7152, 0.0722), (value / 255 for value in color)))
+	light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+	return (light + 0.05) / (dark + 0.05)
+
+
+def rgb_of(number):
+	"""A colour of the cube in the 256 of a terminal."""
+	return [(number - 16) // step % 6 * 40 + (55 if (number - 16) // step % 6 else 0) for step in (36, 6, 1)]
+
+
+@pytest.mark.parametrize("term, colors", [("tmux-256color", 256), ("screen", 8), ("vt100", 0)])
+def test_its_colors_are_those_of_the_terminal_and_can_be_read_on_white_and_on_black(proctor, children, screen, term, colors):
+	start_job(proctor, children)
+	screen.run("env", "TERM=" + term, proctor.binary, "top")
+	screen.wait("eater  2/3 fit")
+	codes = re.findall(r"\x1b\[([\d;]*)m", screen.tmux("capture-pane", "-p", "-e"))
+	cube = {int(number) for code in codes for number in re.findall(r"\b38;5;(\d+)", code)}
+	basic = {part for code in codes for part in code.split(";") if "38;5" not in code and re.fullmatch("3[1-7]", part)}
+	assert (bool(cube), bool(basic)) == (colors == 256, colors == 8), codes
+	assert all(min(contrast(rgb_of(number), (0, 0, 0)), contrast(rgb_of(number), (255, 255, 255))) >= 3.5 for number in cube), cube
+	screen.type("q")
+
+
+def test_the_mouse_selects_and_the_wheel_scrolls(proctor, children, screen):
+	workers = [children.spawn(["sleep", "300.%d" % (625 + i)]) for i in range(3)]
+	screen.run("env", "TERM=xterm", proctor.binary, "top")
+	screen.wait("in no job")
+	screen.type("\\", "sleep 300.62", "Enter")
+	lines = screen.wait("3 in no job", *(r"sleep 300\.%d" % (625 + i) for i in range(3))).splitlines()
+	for worker in (workers[2], workers[0]):
+		row = next(number for number, line in enumerate(lines, 1) if " %d " % worker.pid in line)
+		screen.type("-l", "\x1b[M %c%c" % (32 + 10, 32 + row))
+		screen.wait(r"^ pid %d " % worker.pid)
+	screen.type("q")
+
+
 def test_a_process_is_killed_only_after_a_question(proctor, children, screen):
 	worker = children.spawn(["sleep", "300.125"])
 	screen.run(proctor.binary, "top")
