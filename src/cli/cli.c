@@ -17,8 +17,8 @@
 #include "base/scan.h"
 #include "base/suggestion.h"
 #include "cli/help.h"
-#include "config/state_dir.h"
 #include "job/launch/exec_error.h"
+#include "kernel/user_namespace.h"
 
 int cli_failed(const struct err *err)
 {
@@ -146,37 +146,61 @@ int cli_config_to_read(const struct cli *cli, struct config *ret)
 	return status;
 }
 
-static int resolve_state_dir(const struct cli *cli, char *ret, struct err *err)
+typedef int state_dir_search(const struct state_dir_env *env, struct state_dir *ret,
+                             struct err *err);
+
+static int search_state_dir(const struct cli *cli, state_dir_search *search, struct state_dir *ret,
+                            struct err *err)
 {
 	char cwd[PATH_MAX], room[STATE_DIR_ROOM];
 	struct state_dir_env env = state_dir_environment(room);
 
 	env.option = cli->state_dir;
 	env.cwd = getcwd(cwd, sizeof cwd);
-	return state_dir_resolve(&env, ret, err);
+	env.uid = user_namespace_own_uid();
+	return search(&env, ret, err);
+}
+
+int cli_find_state_dir(const struct cli *cli, struct state_dir *ret)
+{
+	struct err err;
+
+	return search_state_dir(cli, state_dir_find, ret, &err) < 0 ? cli_failed(&err) : CLI_OK;
 }
 
 int cli_state_dir(const struct cli *cli, char *ret)
 {
-	struct err err;
+	struct state_dir found;
+	int status = cli_find_state_dir(cli, &found);
 
-	return resolve_state_dir(cli, ret, &err) < 0 ? cli_failed(&err) : CLI_OK;
+	if (status == CLI_OK)
+		memcpy(ret, found.path, CONFIG_PATH_MAX);
+	return status;
 }
 
 bool cli_env_finds(const char *state_dir)
 {
 	char found[CONFIG_PATH_MAX], room[STATE_DIR_ROOM];
-	const struct state_dir_env env = state_dir_environment(room);
+	struct state_dir_env env = state_dir_environment(room);
 	struct err err;
 
+	env.is_root = geteuid() == 0; /* clients do not test what root of a container may write */
 	return state_dir_resolve(&env, found, &err) == 0 && strcmp(found, state_dir) == 0;
 }
 
 int cli_make_state_dir(const struct cli *cli, char *ret, struct err *err)
 {
-	int r = resolve_state_dir(cli, ret, err);
+	struct state_dir chosen;
+	int r = search_state_dir(cli, state_dir_choose, &chosen, err);
 
-	return r < 0 ? r : state_dir_prepare(ret, geteuid() == 0, err);
+	if (r == 0)
+		r = state_dir_prepare(&chosen, geteuid() == 0, err);
+	if (r < 0)
+		return r;
+	if (chosen.is_fallback && !cli->keeps_quiet)
+		log_warn("%s; recording into '%s'", chosen.why.msg, chosen.path);
+	memcpy(ret, chosen.path, CONFIG_PATH_MAX);
+	return 0;
 }
 
 char *cli_program(void)

@@ -9,6 +9,7 @@
 #include "base/opts.h"
 #include "config/config.h"
 #include "config/config_load.h"
+#include "config/state_dir.h"
 #include "config/store_place.h"
 #include "engine/engine.h"
 #include "view/canvas.h"
@@ -34,7 +35,7 @@ struct verb {
 	const char *usage;   /* what follows "proctor VERB" */
 	const char
 		*about; /* more lines for `proctor VERB --help`, no newline at the end, or NULL */
-	const char *example; /* one command line, for help */
+	const char *example;         /* one command line, for help */
 	const char *instead_of_json; /* why a verb has no --json; NULL: it has */
 	/* argv[0] is the verb; returns the exit status. */
 	int (*run)(struct cli *cli, int argc, char **argv);
@@ -49,8 +50,9 @@ struct cli {
 	const struct verb *verb;
 	const char *state_dir, *config_file, *color; /* as given; NULL: not given */
 	bool json, help;
-	int status;                 /* the exit status if cli_parse() returns false */
-	void (*sigpipe)(int signo); /* the inherited disposition */
+	bool keeps_quiet;            /* no warning about where it records */
+	int status;                  /* the exit status if cli_parse() returns false */
+	void (*sigpipe)(int signo);  /* the inherited disposition */
 	cli_options_fn read_options; /* inside cli_read_options(); else NULL */
 	void *reader;
 };
@@ -115,13 +117,15 @@ int cli_config_to_read(const struct cli *cli, struct config *ret);
 /* The same for `doctor`, which shows the problems itself. */
 int cli_config_to_show(const struct cli *cli, struct config *ret, struct config_files *files,
                        struct config_problems *problems);
-/* The state directory into `ret` (CONFIG_PATH_MAX bytes), without creating it. CLI_OK, or CLI_FAILED
- * and logged. */
+/* The state directory, for verbs that read. CLI_OK, or CLI_FAILED and logged. */
+int cli_find_state_dir(const struct cli *cli, struct state_dir *ret);
+/* Its path only, into `ret` (CONFIG_PATH_MAX bytes). */
 int cli_state_dir(const struct cli *cli, char *ret);
 /* Whether a process with our environment, but without our options and perhaps in another directory,
- * finds this state directory, too. */
+ * finds this state directory, too, without testing what it may write. */
 bool cli_env_finds(const char *state_dir);
-/* The same, and creates it and checks that it is writable; errors have reason and remedy. */
+/* For recorders: creates it and checks that it is writable; errors have reason and remedy. One that is
+ * used instead of the usual one is logged. */
 int cli_make_state_dir(const struct cli *cli, char *ret, struct err *err) must_check;
 /* The absolute path of this program, owned by the caller; NULL: it was removed or replaced. */
 char *cli_program(void);

@@ -43,6 +43,7 @@ void run_recording_find_store(struct run_recording *r)
 
 	if (cli_config(r->cli, &r->config) != CLI_OK)
 		log_warn("invalid settings are ignored");
+	r->cli->keeps_quiet = r->options->quiet;
 	if (cli_make_state_dir(r->cli, r->state_dir, &err) < 0) {
 		warn_unrecorded(r, &err);
 		r->state_dir[0] = '\0';

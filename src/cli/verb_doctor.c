@@ -280,9 +280,11 @@ static void add_unused(struct doctor *d, const struct config *config)
 		return;
 	slot = vec_push(&d->unused, CONFIG_KEYS_MAX);
 	if (slot)
-		*slot = (struct doctor_key){ "profiler", "strace_enabled",
-			                     "It counts by BPF, which needs CAP_BPF and CAP_PERFMON. "
-			                     "proctor run --syscalls counts by strace." };
+		*slot = (struct doctor_key){
+			"profiler", "strace_enabled",
+			"It counts by BPF, which needs CAP_BPF and CAP_PERFMON. "
+			"proctor run --syscalls counts by strace."
+		};
 }
 
 static int show(const struct cli *cli, const struct doctor *d)
@@ -308,7 +310,8 @@ static bool is_well(const struct doctor *d)
 static int diagnose(const struct cli *cli, bool no_bpf, const struct config *config,
                     const struct config_files *files, const struct config_problems *problems)
 {
-	char state_dir[CONFIG_PATH_MAX], uid[16];
+	struct state_dir state_dir;
+	char uid[16];
 	cleanup(store_place_done) struct store_place place = { 0 };
 	cleanup(freep) char *jsonl = NULL;
 	struct doctor d = { .version = PROCTOR_VERSION, .is_root = geteuid() == 0 };
@@ -318,13 +321,14 @@ static int diagnose(const struct cli *cli, bool no_bpf, const struct config *con
 	struct user_names users = { 0 };
 	struct utsname uts = { 0 };
 	struct err err;
-	int status = cli_state_dir(cli, state_dir);
+	int status = cli_find_state_dir(cli, &state_dir);
 
 	if (status != CLI_OK)
 		return status;
 	uname(&uts);
 	snprintf(uid, sizeof uid, "uid %u", geteuid());
-	cli_store_place(config, state_dir, &place);
+	cli_store_place(config, state_dir.path, &place);
+	d.fallback_reason = state_dir.is_fallback ? state_dir.why.msg : NULL;
 	d.store_path = place.path;
 	d.store_is_per_host = place.is_per_host;
 	d.file_system = place.file_system;
@@ -334,7 +338,7 @@ static int diagnose(const struct cli *cli, bool no_bpf, const struct config *con
 	add_problems(&d, problems);
 	add_unused(&d, config);
 	examine_store(&d);
-	jsonl = cli_jsonl_path(config, state_dir, &place);
+	jsonl = cli_jsonl_path(config, state_dir.path, &place);
 	measure_store(&d, config, jsonl);
 	cli_sampler_options(config, &options);
 	status = examine_probes(&d, &options, &err) < 0 ? cli_failed(&err) : show(cli, &d);

@@ -117,12 +117,16 @@ static void add_size(const struct doctor *d, struct buf *to)
 static void put_store(const struct doctor *d, struct canvas *to)
 {
 	bool is_bad = d->store_state != DOCTOR_WORKS && d->store_state != DOCTOR_ABSENT;
-	cleanup(buf_done) struct buf size = { 0 }, growth = { 0 };
+	cleanup(buf_done) struct buf size = { 0 }, growth = { 0 }, fallback = { 0 };
 
 	canvas_title(to, "store");
 	canvas_put(to, INK_PLAIN, "  ");
 	put_text(to, d->store_path);
 	canvas_newline(to);
+	if (d->fallback_reason) {
+		buf_printf(&fallback, "not in the usual place: %s", d->fallback_reason);
+		table_print_prose(to, fallback.at, INK_WARN, 2);
+	}
 	add_size(d, &size);
 	if (d->store_note[0])
 		buf_printf(&size, ": %s", d->store_note);
@@ -224,6 +228,7 @@ static void json_store(const struct doctor *d, struct json *j)
 	json_put_str(j, "path", d->store_path);
 	json_put_str(j, "state", states[d->store_state].name);
 	json_put_text(j, "note", d->store_note);
+	json_put_str(j, "fallback_reason", d->fallback_reason);
 	json_put_bool(j, "per_host", d->store_is_per_host);
 	json_put_str(j, "journal", d->store_is_per_host ? "rollback" : "wal");
 	json_put_str(j, "network_file_system", d->file_system);

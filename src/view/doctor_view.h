@@ -46,6 +46,7 @@ struct doctor {
 	size_t problems_dropped;       /* not listed */
 	VEC(struct doctor_key) unused; /* keys that are set, and have no effect for this user */
 	const char *store_path;
+	const char *fallback_reason; /* why it is not in the usual state directory; NULL: it is */
 	bool store_is_per_host;
 	const char *file_system;       /* a network file system; NULL: none */
 	enum doctor_state store_state; /* absent: none yet */

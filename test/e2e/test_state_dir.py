@@ -61,13 +61,132 @@ def test_a_place_that_cannot_be_written_is_reported_with_the_remedy(as_nobody, t
 
 @pytest.mark.needs_root
 def test_doctor_reports_a_directory_that_cannot_be_created(as_nobody):
-	as_nobody.env.pop("PROCTOR_STATE_DIR")
-	env = {"HOME": "/nonexistent", "XDG_STATE_HOME": ""}
+	env = {"PROCTOR_STATE_DIR": "/nonexistent/state"}
 	report = as_nobody("doctor", env=env)
 	assert report.returncode == 1
-	assert "not usable: '/nonexistent/.local/state/proctor' cannot be created in '/': Permission denied" in report.stdout
+	assert "not usable: '/nonexistent/state' cannot be created in '/': Permission denied" in report.stdout
 	store = json.loads(as_nobody("doctor", "--json", env=env).stdout)["store"]
 	assert store["state"] == "degraded" and "cannot be created" in store["note"]
+
+
+NAMESPACE = ["unshare", "--user", "--map-root-user"]
+
+
+class Homeless:
+	"""A plain user, or root of a rootless container, with an environment of its own and without a directory that was named."""
+
+	def __init__(self, as_nobody, inside):
+		self.place, self.inside = as_nobody.place, inside
+		self.tmp = self.place / "tmp"
+		self.tmp.mkdir()
+		os.chown(self.tmp, 65534, 65534)
+		self.tmp.chmod(0o1777)
+		self.env = {name: value for name, value in as_nobody.env.items() if name not in ("PROCTOR_STATE_DIR", "HOME")}
+		self.env["TMPDIR"] = str(self.tmp)
+
+	def __call__(self, *args, check=True, **env):
+		done = subprocess.run([*self.inside, str(self.place / "proctor"), *args], check=False, user=65534, group=65534, extra_groups=[],
+				      cwd=self.place, env={**self.env, **env}, capture_output=True, text=True)
+		assert not check or done.returncode == 0, done.stderr
+		return done
+
+	def jobs(self, **env):
+		return [job["job_id"] for job in json.loads(self("ls", "--json", check=False, **env).stdout)["jobs"]]
+
+
+@pytest.fixture(params=["plain user", "rootless container"])
+def homeless(request, as_nobody):
+	return Homeless(as_nobody, NAMESPACE if request.param == "rootless container" else [])
+
+
+@pytest.mark.needs_root
+@pytest.mark.tier()
+@pytest.mark.parametrize("home", ["/root", "/nonexistent", "/dev/null", ""])
+def test_a_user_without_a_home_is_recorded_in_a_private_directory(homeless, home):
+	env = {"HOME": home}  # "": the user database has /nonexistent, and for root of a container /root
+	done = homeless("run", "--job-id", "first", "--", "sh", "-c", "echo $PROCTOR_STATE_DIR; $PROCTOR mark here", **env)
+	own = homeless.tmp / "proctor-65534"  # by the user outside
+	assert done.stdout == "%s\n" % own  # clients in the job find it, too
+	line, = [one for one in done.stderr.splitlines() if ".conf" not in one]  # that of another user cannot be read
+	assert "not writable: " in line and line.endswith("; recording into '%s'" % own)
+	assert (stat.S_IMODE(own.stat().st_mode), own.stat().st_uid) == (0o700, 65534)
+	assert "recording into" not in homeless("run", "-q", "--job-id", "second", "--", "true", **env).stderr
+	assert sorted(homeless.jobs(**env)) == ["first", "second"]
+	assert "here" in homeless("report", "first", **env).stdout
+	homeless("why", "first", **env)
+	store = json.loads(homeless("doctor", "--json", **env).stdout)["store"]
+	assert (store["path"], store["state"]) == (str(own / "proctor.db"), "works") and "not writable" in store["fallback_reason"]
+	assert "not in the usual place: state directory '" in homeless("doctor", **env).stdout
+	assert "deleted second" in homeless("rm", "second", **env).stdout
+	assert homeless.jobs(**env) == ["first"]
+
+
+@pytest.mark.needs_root
+@pytest.mark.tier()
+def test_the_session_of_a_user_without_a_home_comes_before_shared_directories(homeless):
+	runtime = homeless.place / "runtime"
+	runtime.mkdir(mode=0o700)
+	os.chown(runtime, 65534, 65534)
+	env = {"HOME": "/nonexistent", "XDG_RUNTIME_DIR": str(runtime)}
+	homeless("run", "--job-id", "here", "--", "true", **env)
+	assert (runtime / "proctor/state/proctor.db").exists() and homeless.jobs(**env) == ["here"]
+	runtime.chmod(0o755)  # not as it has to be
+	homeless("run", "--job-id", "there", "--", "true", **env)
+	assert (homeless.tmp / "proctor-65534/proctor.db").exists() and homeless.jobs(**env) == ["there"]
+
+
+@pytest.mark.needs_root
+@pytest.mark.tier()
+def test_a_trap_in_a_shared_directory_is_not_stepped_into(homeless):
+	own, target = homeless.tmp / "proctor-65534", homeless.place / "target"
+	target.mkdir(mode=0o700)
+	os.chown(target, 65534, 65534)
+	own.symlink_to(target)
+	where = json.loads(homeless("doctor", "--json", HOME="/nonexistent").stdout)["store"]["path"]
+	assert where == "/var/tmp/proctor-65534/proctor.db"
+	own.unlink()
+	own.mkdir(mode=0o777)  # another user's
+	where = json.loads(homeless("doctor", "--json", HOME="/nonexistent").stdout)["store"]["path"]
+	assert where == "/var/tmp/proctor-65534/proctor.db" and not any(own.iterdir()) and not any(target.iterdir())
+
+
+@pytest.mark.needs_root
+@pytest.mark.tier()
+def test_a_directory_that_was_named_has_no_substitute(homeless):
+	for options, env in ((["--state-dir", "/nonexistent/x"], {}), ([], {"PROCTOR_STATE_DIR": "/nonexistent/x"}), ([], {"STATE_DIRECTORY": "/nonexistent/x"})):
+		done = homeless("run", *options, "--", "sh", "-c", "exit 5", check=False, **env)
+		assert done.returncode == 5 and "'/nonexistent/x': cannot be created" in done.stderr and "the job runs unrecorded" in done.stderr
+	assert not any(homeless.tmp.iterdir())
+
+
+@pytest.mark.needs_root
+@pytest.mark.tier()
+def test_a_store_that_became_read_only_is_read_until_another_is_written(homeless):
+	home = homeless.place / "home"
+	home.mkdir()
+	os.chown(home, 65534, 65534)
+	assert homeless("run", "--job-id", "before", "--", "true", HOME=str(home)).stderr == ""
+	usual = home / ".local/state/proctor"
+	for path in (usual, *usual.iterdir()):
+		os.chown(path, 0, 0)
+		path.chmod(0o755)
+	assert homeless.jobs(HOME=str(home)) == ["before"]
+	homeless("run", "--job-id", "after", "--", "true", HOME=str(home))
+	assert homeless.jobs(HOME=str(home)) == ["after"]
+
+
+@pytest.mark.needs_root
+@pytest.mark.tier()
+def test_a_full_disk_is_no_reason_to_record_elsewhere(homeless):
+	home = homeless.place / "full"
+	home.mkdir()
+	subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k,uid=65534,mode=700", "none", str(home)], check=True)
+	try:
+		(home / "filler").write_bytes(bytes(16384))
+		done = homeless("run", "--", "sh", "-c", "exit 6", check=False, HOME=str(home))
+		assert done.returncode == 6 and "recording into" not in done.stderr and not any(homeless.tmp.iterdir())
+	finally:
+		subprocess.run(["umount", "-l", str(home)], check=True)
 
 
 def test_a_file_in_its_place_is_reported(proctor, tmp_path):
@@ -129,9 +248,11 @@ def test_root_of_a_rootless_container_has_a_place_of_its_own(as_nobody):
 	done = subprocess.run([*inside, "run", "--job-id", "boxed", "--", "sh", "-c", "exit $(id -u)"], check=False, **nobody)
 	assert (done.returncode, done.stderr) == (0, "")
 	assert (as_nobody.place / ".local/state/proctor/proctor.db").exists()
+	done = subprocess.run([*inside, "run", "-q", "--", "sh", "-c", "echo $PROCTOR_STATE_DIR"], check=False, **nobody)
+	assert done.stdout == "%s\n" % (as_nobody.place / ".local/state/proctor")  # for clients, to whom root is root
 	done = subprocess.run([*inside, "ls", "--json"], check=False, **nobody)
-	assert [(job["job_id"], job["uid"]) for job in json.loads(done.stdout)["jobs"]] == [("boxed", 65534)]
-	assert "boxed" in subprocess.run([*inside, "report"], check=False, **nobody).stdout
+	assert [(job["job_id"], job["uid"]) for job in json.loads(done.stdout)["jobs"]][1:] == [("boxed", 65534)]
+	assert "boxed" in subprocess.run([*inside, "report", "boxed"], check=False, **nobody).stdout
 	with sqlite3.connect(as_nobody.place / ".local/state/proctor/proctor.db") as db:
 		assert db.execute("SELECT DISTINCT uid FROM process").fetchall() == [(65534,)]
 	outside = str(as_nobody.place / "proctor")

@@ -87,6 +87,9 @@ static void test_doctor_view__shows_that_there_is_little_to_show(void **state)
 	d.plain_tried = true;
 	d.store_state = DOCTOR_DEGRADED;
 	snprintf(d.store_note, sizeof d.store_note, "file is not a database");
+	d.store_path = "/var/tmp/proctor-77/proctor.db";
+	d.fallback_reason = "state directory '/home/x/.local/state/proctor': not writable: "
+			    "Permission denied";
 	assert_view(&d, 80, "doctor-damaged.txt");
 	doctor_done(&d);
 }
@@ -127,5 +130,4 @@ static void test_doctor_json__holds_the_same(void **state)
 
 RUN_TESTS(TEST(test_doctor_view__shows_what_works_and_what_does_not),
           TEST(test_doctor_view__shows_that_there_is_little_to_show),
-          TEST(test_doctor_view__fits_40_columns),
-          TEST(test_doctor_json__holds_the_same))
+          TEST(test_doctor_view__fits_40_columns), TEST(test_doctor_json__holds_the_same))
