@@ -64,7 +64,9 @@ static void read_field(const struct field *f, const json_t *from, struct job *jo
 	case FIELD_REAL:
 	case FIELD_NAME:
 	case FIELD_PUT:
+	case FIELD_LETTER:
 	case FIELD_QUALITY:
+	case FIELD_READINGS:
 	default:
 		break;
 	}

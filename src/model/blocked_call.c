@@ -30,18 +30,11 @@ static void put_fd(struct json *j, const void *record)
 	b->fd < 0 ? json_nil(j) : json_i64(j, b->fd);
 }
 
-static void put_state(struct json *j, const void *record)
-{
-	const char state[2] = { ((const struct blocked_call *)record)->state };
-
-	json_str(j, state);
-}
-
 #define RECORD struct blocked_call
 static const struct field rows[] = {
 	{ "pid", FIELD(NUMBER, id.pid), .help = "the process" },
 	{ "name", FIELD(TEXT, name), .help = "its name" },
-	{ "state", FIELD_PUT, .put = put_state,
+	{ "state", FIELD(LETTER, state),
 	  .help = "S sleeps, D sleeps and cannot be interrupted, T is stopped" },
 	{ "threads", FIELD(NUMBER, threads), .help = "threads that wait for the same" },
 	{ "other_threads", FIELD(NUMBER, others), .help = "threads that wait for something else" },
@@ -59,7 +52,8 @@ static const struct field rows[] = {
 	  .help = "the thread that holds the lock, if the lock names it" },
 	{ "sharers", FIELD(ORDINAL, sharers),
 	  .help = "other processes of the job that have the lock's memory mapped" },
-	{ "files", FIELD(ORDINAL, files), .help = "open files that it waits for: poll, select, epoll" },
+	{ "files", FIELD(ORDINAL, files),
+	  .help = "open files that it waits for: poll, select, epoll" },
 	{ "seconds", FIELD(ORDINAL, since_ns), .unit = UNIT_NS,
 	  .help = "how long it has not run; null: not known" },
 };
@@ -95,11 +89,11 @@ static void put_thing(const struct blocked_call *b, struct buf *to)
 	else if (b->thing == BLOCKED_ON_SOCKET && *b->text)
 		buf_printf(to, " %s %s", blocked_call_socket_word(b), b->text);
 	put_peer(b,
-	         b->thing == BLOCKED_ON_CHILD     ? "that is"
-	         : b->thing == BLOCKED_ON_LOCK    ? b->owner ? "held by" : "shared with"
-	         : b->thing == BLOCKED_ON_SOCKET  ? "of"
-	         : b->writes                      ? "to"
-	                                          : "from",
+	         b->thing == BLOCKED_ON_CHILD    ? "that is"
+	         : b->thing == BLOCKED_ON_LOCK   ? b->owner ? "held by" : "shared with"
+	         : b->thing == BLOCKED_ON_SOCKET ? "of"
+	         : b->writes                     ? "to"
+	                                         : "from",
 	         to);
 }
 

@@ -92,6 +92,11 @@ const char *field_text(const struct field *f, const void *record)
 	return f->type == FIELD_NAME ? f->name(record) : *(const char *const *)member(f, record);
 }
 
+char field_letter(const struct field *f, const void *record)
+{
+	return *(const char *)member(f, record);
+}
+
 bool field_has_code(const struct field *f, const void *record)
 {
 	return *((const bool *)record + f->has);
@@ -134,6 +139,9 @@ static void put_value(struct json *j, const struct field_table *table, const str
 		text = field_text(f, record);
 		json_str(j, text ? text : "");
 		break;
+	case FIELD_LETTER:
+		json_strn(j, member(f, record), field_letter(f, record) ? 1 : 0);
+		break;
 	case FIELD_NUMBER:
 		put_number(j, f->unit, field_integer(f, record));
 		break;
@@ -167,13 +175,49 @@ static void put_value(struct json *j, const struct field_table *table, const str
 		fields_json_qualities(j, table, record);
 		json_end_object(j);
 		break;
+	case FIELD_READINGS: /* members, not a value */
+		break;
 	}
 }
 
 static bool is_missing(const struct field *f, const void *record)
 {
-	return f->type == FIELD_CODE ? !field_has_code(f, record)
-	                             : !figure_is_known(field_figure(f, record));
+	const char *text;
+
+	switch (f->type) {
+	case FIELD_TEXT:
+	case FIELD_CHARS:
+	case FIELD_STRING:
+	case FIELD_WORDS:
+	case FIELD_NAME:
+		text = field_text(f, record);
+		return !text || !*text;
+	case FIELD_NUMBER:
+	case FIELD_ORDINAL:
+	case FIELD_BOOL:
+		return !field_integer(f, record);
+	case FIELD_CODE:
+		return !field_has_code(f, record);
+	case FIELD_FIGURE:
+		return !figure_is_known(field_figure(f, record));
+	case FIELD_RATIO:
+	case FIELD_REAL:
+		return !isfinite(field_real(f, record));
+	case FIELD_PUT:
+		return !f->has_any(record);
+	case FIELD_LETTER:
+	case FIELD_QUALITY:
+	case FIELD_READINGS:
+		break;
+	}
+	return false;
+}
+
+static void put_readings(struct json *j, const struct field *f, const void *record)
+{
+	const uint64_t *readings = member(f, record); /* READINGS(): the set, then the values */
+
+	readings_json(j, f->metrics, f->n_metrics, readings[0], readings + 1);
 }
 
 void fields_json(struct json *j, const struct field_table *table, const void *record)
@@ -181,6 +225,10 @@ void fields_json(struct json *j, const struct field_table *table, const void *re
 	for (const struct field *f = table->at; f < table->at + table->n; f++) {
 		if (f->is_optional && is_missing(f, record))
 			continue;
+		if (f->type == FIELD_READINGS) {
+			put_readings(j, f, record);
+			continue;
+		}
 		json_key(j, f->key);
 		put_value(j, table, f, record);
 	}

@@ -21,16 +21,18 @@ enum field_type {
 	FIELD_CHARS,   /* char[]; "" is "" */
 	FIELD_STRING,  /* const char *; NULL and "" are null */
 	FIELD_WORDS,   /* const char *; NULL is "" */
+	FIELD_LETTER,  /* a char */
 	FIELD_NUMBER,  /* an integer, in its unit */
 	FIELD_ORDINAL, /* the same, but 0 is null: counted from 1, or a time */
 	FIELD_CODE,    /* an int that counts only when the bool `has` is true */
 	FIELD_BOOL,
-	FIELD_FIGURE, /* struct figure, in its unit */
-	FIELD_RATIO,  /* a double, shown in percent; NAN is null */
-	FIELD_REAL,   /* a double, bytes if the unit is UNIT_MIB; NAN is null */
-	FIELD_NAME,   /* what `name` returns for the record; NULL is null */
-	FIELD_PUT,    /* `put` writes the value */
-	FIELD_QUALITY /* an object with the quality of every field before it that has one */
+	FIELD_FIGURE,  /* struct figure, in its unit */
+	FIELD_RATIO,   /* a double, shown in percent; NAN is null */
+	FIELD_REAL,    /* a double, bytes if the unit is UNIT_MIB; NAN is null */
+	FIELD_NAME,    /* what `name` returns for the record; NULL is null */
+	FIELD_PUT,     /* `put` writes the value */
+	FIELD_QUALITY, /* an object with the quality of every field before it that has one */
+	FIELD_READINGS /* a member for each metric of `metrics`: see FIELD_METRICS */
 };
 
 struct field {
@@ -40,11 +42,14 @@ struct field {
 	unsigned short has;      /* FIELD_CODE: where its bool is */
 	unsigned short decimals; /* FIELD_RATIO, FIELD_REAL */
 	bool is_sampled;         /* FIELD_RATIO: its quality is `sampled`; NAN: missing */
-	bool is_optional;        /* FIELD_FIGURE, FIELD_CODE: left out of JSON when it is missing */
+	bool is_optional;        /* left out of JSON when it is missing, empty, 0 or false */
 	enum metric_unit unit;
 	const char *(*name)(const void *record);         /* FIELD_NAME */
 	void (*put)(struct json *j, const void *record); /* FIELD_PUT */
+	bool (*has_any)(const void *record);             /* FIELD_PUT that is optional */
 	enum quality (*quality)(const void *record); /* NULL: only figures and ratios have one */
+	const struct metric *metrics;                /* FIELD_READINGS */
+	size_t n_metrics;
 	const char *help;
 };
 
@@ -54,6 +59,19 @@ struct field {
 		"exit_code", FIELD(CODE, member),                                                  \
 			.has = offsetof(RECORD, has_member),                                       \
 			.help = "exit status; null: it has not ended, or died of a signal"         \
+	}
+/* The readings of one scope, between the fields before and behind them. */
+#define FIELD_METRICS(member, table)                                                               \
+	{                                                                                          \
+		"", FIELD(READINGS, member), .metrics = (table), .n_metrics = ARRAY_LEN(table)     \
+	}
+/* The job of a record with the members job_id, job_uid, has_job_uid and sheet. */
+#define FIELDS_JOB                                                                                 \
+	{ "job_id", FIELD(STRING, job_id), .help = "the job it belongs to; null: none" },          \
+		{ "job_uid", FIELD(CODE, job_uid), .has = offsetof(RECORD, has_job_uid),           \
+		  .is_optional = true, .help = "the user of that job; absent: none" },             \
+	{                                                                                          \
+		"sheet_num", FIELD(ORDINAL, sheet), .help = "the sheet it belongs to; null: none"  \
 	}
 
 struct field_table {
@@ -79,6 +97,7 @@ int64_t field_integer(const struct field *f, const void *record);
 double field_real(const struct field *f, const void *record);
 struct figure field_figure(const struct field *f, const void *record);
 const char *field_text(const struct field *f, const void *record); /* as it is held; may be NULL */
+char field_letter(const struct field *f, const void *record);
 bool field_has_code(const struct field *f, const void *record);
 
 /* One value as its unit is shown outside. */

@@ -118,13 +118,6 @@ static void put_sender_uid(struct json *j, const void *record)
 #define STARTED_HELP "when it started, seconds since 1970"
 #define ENDED_HELP "when it ended; null: it has not, or nobody saw it"
 #define SIGNAL_HELP "the signal it died of; null: none"
-#define SHEET_HELP "the sheet it belongs to; null: none"
-#define JOB_HELP "the job it belongs to; null: none"
-#define FIELD_JOB_UID                                                                              \
-	{                                                                                          \
-		"job_uid", FIELD(CODE, job_uid), .has = offsetof(RECORD, has_job_uid),             \
-			.is_optional = true, .help = "the user of that job; absent: none"          \
-	}
 
 #define RECORD struct job
 static const struct field job_rows[] = {
@@ -241,7 +234,7 @@ static const struct field process_rows[] = {
 	{ "start_ticks", FIELD(NUMBER, id.start_ticks),
 	  .help = "start in ticks since boot: with the pid, one life" },
 	{ "uid", FIELD(NUMBER, uid), .help = "its user" },
-	{ "sheet_num", FIELD(ORDINAL, sheet), .help = SHEET_HELP },
+	{ "sheet_num", FIELD(ORDINAL, sheet), .help = "the sheet it belongs to; null: none" },
 	{ "name", FIELD(STRING, comm), .help = "its short name" },
 	{ "command", FIELD(STRING, command), .help = "its command line, secrets removed" },
 	{ "started_at", FIELD(ORDINAL, started_ns), .unit = UNIT_NS,
@@ -280,11 +273,7 @@ static const char *event_type(const void *record)
 		FIELD_EXIT_CODE(exit_code, has_exit_code),                                         \
 		{ "signal_num", FIELD(ORDINAL, signal),                                            \
 		  .help = "the signal that was sent or died of" },                                 \
-		{ "job_id", FIELD(STRING, job_id), .help = JOB_HELP },                             \
-		FIELD_JOB_UID,                                                                     \
-	{                                                                                          \
-		"sheet_num", FIELD(ORDINAL, sheet), .help = SHEET_HELP                             \
-	}
+		FIELDS_JOB
 #define EVENT_DETAILS                                                                              \
 	{                                                                                          \
 		"details", FIELD(WORDS, details), .help = "sender, command line, data or reason"   \
@@ -407,10 +396,9 @@ static const struct field anomaly_rows[] = {
 	  .help = "when it began, seconds since 1970" },
 	{ "anomaly_type", FIELD(STRING, kind), .help = "memory_spike, runaway_process, zombie, …" },
 	{ "severity", FIELD_NAME, .name = severity, .help = "low, medium, high or critical" },
-	{ "pid", FIELD(ORDINAL, process.pid), .help = "its process; null: the whole job or machine" },
-	{ "job_id", FIELD(STRING, job_id), .help = JOB_HELP },
-	FIELD_JOB_UID,
-	{ "sheet_num", FIELD(ORDINAL, sheet), .help = SHEET_HELP },
+	{ "pid", FIELD(ORDINAL, process.pid),
+	  .help = "its process; null: the whole job or machine" },
+	FIELDS_JOB,
 	{ "description", FIELD(STRING, description), .help = "the same in a sentence" },
 	{ "metric_value", FIELD(REAL, value), .decimals = 3, .help = "the value as it began" },
 	{ "threshold", FIELD(REAL, threshold), .decimals = 3,
@@ -525,15 +513,12 @@ static const struct field profile_rows[] = {
 	{ "process_spawn_count", FIELD(FIGURE, spawns), .help = "processes it had" },
 	{ "unique_pid_count", FIELD(NUMBER, unique_pids), .help = "pids they had" },
 #define FIGURE(id, key_, unit_, label_, help_)                                                     \
-	{ key_,                                                                                    \
-	  FIELD(FIGURE, figures[JOB_FIGURE_##id]),                                                 \
-	  .unit = UNIT_##unit_,                                                                    \
-	  .is_optional = true,                                                                     \
-	  .help = (help_) },
+	{ key_, FIELD(FIGURE, figures[JOB_FIGURE_##id]), .unit = UNIT_##unit_,                     \
+	  .is_optional = true, .help = (help_) },
 	JOB_GPU_FIGURES(FIGURE)
 #undef FIGURE
-	{ "syscall_hotspots", FIELD_PUT, .put = put_hotspots,
-	  .help = "share of the time in system calls, of those with 1 % or more" },
+		{ "syscall_hotspots", FIELD_PUT, .put = put_hotspots,
+	          .help = "share of the time in system calls, of those with 1 % or more" },
 	{ "sheet_metrics", FIELD_PUT, .put = put_sheet_metrics,
 	  .help = "peak and CPU of each sheet" },
 };

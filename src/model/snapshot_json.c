@@ -1,82 +1,87 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/snapshot_json.h"
 
-#include <math.h>
 #include <pthread.h>
 
 #include "base/mem.h"
 #include "model/record_fields.h"
 
-static void put_percent(struct json *j, const char *key, double ratio)
-{
-	json_put_double(j, key, ratio * 100, 2);
-}
-
-/* Rates of ours are left out when they are not known; SPEC's cpu_percent is null then. */
-static void put_rate(struct json *j, const char *key, double per_s)
-{
-	if (!isfinite(per_s))
-		return;
-	json_put_double(j, key, per_s, 1);
-}
-
-static void put_seconds(struct json *j, const char *key, uint64_t ns)
-{
-	json_put_fixed(j, key, ns / NS_PER_US, 6);
-}
-
-static void put_ordinal(struct json *j, const char *key, uint64_t n)
-{
-	json_key(j, key);
-	if (n)
-		json_u64(j, n);
-	else
-		json_nil(j);
-}
-
-/* Most processes have no job: for them, its user is left out. */
-static void put_job(struct json *j, const struct snapshot *snap, int32_t job, uint32_t sheet)
-{
-	json_put_str(j, "job_id", job >= 0 ? snap->jobs.at[job].id : NULL);
-	if (job >= 0)
-		json_put_u64(j, "job_uid", snap->jobs.at[job].uid);
-	put_ordinal(j, "sheet_num", job >= 0 ? sheet : 0);
-}
-
 /* ---- processes, jobs and events -------------------------------------------------------------- */
 
-static void put_syscalls(struct json *j, const struct snapshot *snap, struct proc_id id)
-{
-	const struct syscall_owner *of = snapshot_find_caller(snap, id);
-	const struct syscall_count *counts = of ? snap->syscalls.at + of->at : NULL;
-	size_t n = of ? of->len : 0;
+struct live_process {
+	struct proc_snap p;
+	const struct snapshot *snap;
+	const struct syscall_count *calls;
+	size_t n_calls;
+	const char *job_id; /* NULL: none, or it may not be shown */
+	uint32_t job_uid, sheet;
+	bool has_job_uid;
+};
 
-	json_key(j, "syscall_counts");
-	syscall_counts_json_calls(j, counts, n);
-	json_key(j, "syscall_time_pct");
-	syscall_counts_json_shares(j, counts, n);
+static void put_command(struct json *j, const void *record)
+{
+	const struct live_process *l = record;
+
+	json_strn(j, snapshot_text(l->snap, l->p.s.command), l->p.s.command.len);
 }
+
+static void put_calls(struct json *j, const void *record)
+{
+	const struct live_process *l = record;
+
+	syscall_counts_json_calls(j, l->calls, l->n_calls);
+}
+
+static void put_call_shares(struct json *j, const void *record)
+{
+	const struct live_process *l = record;
+
+	syscall_counts_json_shares(j, l->calls, l->n_calls);
+}
+
+#define RECORD struct live_process
+static const struct field process_rows[] = {
+	{ "pid", FIELD(NUMBER, p.s.id.pid), .help = "process id" },
+	{ "ppid", FIELD(NUMBER, p.s.ppid), .help = "its parent" },
+	{ "command", FIELD_PUT, .put = put_command, .help = "its command line, secrets removed" },
+	{ "state", FIELD(LETTER, p.s.state),
+	  .help = "R runs, S sleeps, D waits for a disk, T is stopped, Z is a zombie" },
+	{ "cpu_percent", FIELD(RATIO, p.cpu_ratio), .decimals = 2,
+	  .help = "CPU since the tick before, percent of a core" },
+	FIELD_METRICS(p.s.r, proc_metrics),
+	{ "age_seconds", FIELD(NUMBER, p.age_ns), .unit = UNIT_NS, .help = "time since it began" },
+	FIELDS_JOB,
+	{ "syscall_counts", FIELD_PUT, .put = put_calls,
+	  .help = "its system calls since the tick before, while it is traced" },
+	{ "syscall_time_pct", FIELD_PUT, .put = put_call_shares,
+	  .help = "… and the share of their time that each took" },
+	{ "uid", FIELD(NUMBER, p.s.uid), .help = "its user" },
+	{ "read_bytes_per_s", FIELD(REAL, p.read_bytes_per_s), .decimals = 1, .is_optional = true,
+	  .help = "read from storage since the tick before" },
+	{ "write_bytes_per_s", FIELD(REAL, p.write_bytes_per_s), .decimals = 1, .is_optional = true,
+	  .help = "written to storage since the tick before" },
+};
+#undef RECORD
+const struct field_table live_process_fields = FIELD_TABLE(process_rows);
 
 /* `job` is p's, or -1 where that may not be shown. */
 static void put_process(struct json *j, const struct snapshot *snap, const struct proc_snap *p,
                         int32_t job)
 {
-	json_begin_object(j);
-	json_put_i64(j, "pid", p->s.id.pid);
-	json_put_i64(j, "ppid", p->s.ppid);
-	json_key(j, "command");
-	json_strn(j, snapshot_text(snap, p->s.command), p->s.command.len);
-	json_key(j, "state");
-	json_strn(j, &p->s.state, 1);
-	put_percent(j, "cpu_percent", p->cpu_ratio);
-	readings_json(j, proc_metrics, PROC_METRIC_COUNT, p->s.r.present, p->s.r.value);
-	put_seconds(j, "age_seconds", p->age_ns);
-	put_job(j, snap, job, p->sheet);
-	put_syscalls(j, snap, p->s.id);
-	json_put_u64(j, "uid", p->s.uid);
-	put_rate(j, "read_bytes_per_s", p->read_bytes_per_s);
-	put_rate(j, "write_bytes_per_s", p->write_bytes_per_s);
-	json_end_object(j);
+	const struct syscall_owner *of = snapshot_find_caller(snap, p->s.id);
+	struct live_process l = { .p = *p, .snap = snap };
+
+	if (of) {
+		l.calls = snap->syscalls.at + of->at;
+		l.n_calls = of->len;
+	}
+	if (job >= 0) {
+		l.job_id = snap->jobs.at[job].id;
+		l.job_uid = snap->jobs.at[job].uid;
+		l.has_job_uid = true;
+		l.sheet = p->sheet;
+	}
+	fields_json_object(j, &live_process_fields, &l);
 }
 
 static void encode_process(struct json *j, const struct snapshot *snap, size_t index)
@@ -86,18 +91,27 @@ static void encode_process(struct json *j, const struct snapshot *snap, size_t i
 	put_process(j, snap, p, p->job);
 }
 
+static const char *job_status(const void *record)
+{
+	return job_status_name(((const struct job *)record)->status);
+}
+
+#define RECORD struct job
+static const struct field job_rows[] = {
+	{ "job_id", FIELD(CHARS, id), .help = "its id" },
+	{ "job_uid", FIELD(NUMBER, uid), .help = "its user" },
+	{ "total_sheets", FIELD(ORDINAL, total_sheets), .help = "sheets it has; null: not known" },
+	{ "last_completed_sheet", FIELD(NUMBER, last_completed_sheet),
+	  .help = "highest sheet that was completed; 0: none" },
+	{ "current_sheet", FIELD(ORDINAL, current_sheet), .help = "highest sheet that runs" },
+	{ "status", FIELD_NAME, .name = job_status, .help = "running, completed, failed or lost" },
+};
+#undef RECORD
+const struct field_table live_job_fields = FIELD_TABLE(job_rows);
+
 static void encode_job(struct json *j, const struct snapshot *snap, size_t index)
 {
-	const struct job *job = &snap->jobs.at[index];
-
-	json_begin_object(j);
-	json_put_str(j, "job_id", job->id);
-	json_put_u64(j, "job_uid", job->uid);
-	put_ordinal(j, "total_sheets", job->total_sheets);
-	json_put_u64(j, "last_completed_sheet", job->last_completed_sheet);
-	put_ordinal(j, "current_sheet", job->current_sheet);
-	json_put_str(j, "status", job_status_name(job->status));
-	json_end_object(j);
+	fields_json_object(j, &live_job_fields, &snap->jobs.at[index]);
 }
 
 static void encode_event(struct json *j, const struct snapshot *snap, size_t index)
@@ -193,7 +207,7 @@ void snapshot_json_event(struct json *j, const struct snapshot *snap, size_t ind
 	put_item(j, snap, ITEM_EVENT, index);
 }
 
-/* ---- the snapshot ---------------------------------------------------------------------------- */
+/* ---- the machine ----------------------------------------------------------------------------- */
 
 static void put_progress(struct json *j, const struct snapshot *snap,
                          const struct snapshot_scope *scope)
@@ -206,9 +220,8 @@ static void put_progress(struct json *j, const struct snapshot *snap,
 }
 
 static void put_zombies(struct json *j, const struct snapshot *snap,
-                        const struct snapshot_scope *scope, size_t count)
+                        const struct snapshot_scope *scope)
 {
-	json_put_u64(j, "zombie_count", count);
 	json_open_array(j, "zombie_pids");
 	vec_each(&snap->zombies, pid)
 		if (snapshot_scope_has_zombie(scope, snap, *pid))
@@ -216,86 +229,166 @@ static void put_zombies(struct json *j, const struct snapshot *snap,
 	json_end_array(j);
 }
 
-static void put_head(struct json *j, const struct snapshot *snap)
+static void put_cgroup(struct json *j, const void *record)
 {
-	json_put_u64(j, "schema", 1);
-	json_put_u64(j, "seq", snap->seq);
-	put_seconds(j, "timestamp", snap->wall_ns);
-	json_put_i64(j, "daemon_pid", snap->recorder_pid);
-	readings_json(j, host_metrics, HOST_METRIC_COUNT, snap->host.present, snap->host.value);
-	put_percent(j, "cpu_percent", snap->cpu_busy_ratio);
-	put_percent(j, "iowait_percent", snap->cpu_iowait_ratio);
-	put_percent(j, "steal_percent", snap->cpu_steal_ratio);
-	put_percent(j, "recorder_cpu_percent", snap->self_cpu_ratio);
-	put_percent(j, "psi_cpu_percent", snap->psi_cpu_ratio);
-	put_percent(j, "psi_memory_percent", snap->psi_mem_ratio);
-	put_percent(j, "psi_io_percent", snap->psi_io_ratio);
-	put_seconds(j, "interval_seconds", snap->elapsed_ns);
-	json_put_text(j, "boot_id", snap->boot_id);
-	json_open_object(j, "cgroup");
-	readings_json(j, cgroup_metrics, CGROUP_METRIC_COUNT, snap->cgroup.present,
-	              snap->cgroup.value);
+	const struct cgroup_readings *g = &((const struct snapshot *)record)->cgroup;
+
+	json_begin_object(j);
+	readings_json(j, cgroup_metrics, CGROUP_METRIC_COUNT, g->present, g->value);
 	json_end_object(j);
 }
+
+#define WAITED(what) "share of the time in which some task waited for " what
+
+#define RECORD struct snapshot
+static const struct field head_rows[] = {
+	{ "seq", FIELD(NUMBER, seq),
+	  .help = "number of the tick, from 1 in the life of a recorder" },
+	{ "timestamp", FIELD(NUMBER, wall_ns), .unit = UNIT_NS,
+	  .help = "when, seconds since 1970" },
+	{ "daemon_pid", FIELD(NUMBER, recorder_pid), .help = "the recorder itself" },
+	FIELD_METRICS(host, host_metrics),
+	{ "cpu_percent", FIELD(RATIO, cpu_busy_ratio), .decimals = 2,
+	  .help = "CPU since the tick before, percent of the machine" },
+	{ "iowait_percent", FIELD(RATIO, cpu_iowait_ratio), .decimals = 2,
+	  .help = "… idle while a disk was awaited" },
+	{ "steal_percent", FIELD(RATIO, cpu_steal_ratio), .decimals = 2,
+	  .help = "… taken by the hypervisor" },
+	{ "recorder_cpu_percent", FIELD(RATIO, self_cpu_ratio), .decimals = 2,
+	  .help = "CPU of the recorder itself, percent of a core" },
+	{ "psi_cpu_percent", FIELD(RATIO, psi_cpu_ratio), .decimals = 2, .help = WAITED("a CPU") },
+	{ "psi_memory_percent", FIELD(RATIO, psi_mem_ratio), .decimals = 2,
+	  .help = WAITED("memory") },
+	{ "psi_io_percent", FIELD(RATIO, psi_io_ratio), .decimals = 2, .help = WAITED("I/O") },
+	{ "interval_seconds", FIELD(NUMBER, elapsed_ns), .unit = UNIT_NS,
+	  .help = "time since the tick before; 0: this is the first" },
+	{ "boot_id", FIELD(TEXT, boot_id), .help = "changes whenever the machine starts" },
+	{ "cgroup", FIELD_PUT, .put = put_cgroup,
+	  .help = "the control group of the recorder: see control group" },
+	{ "pressure_level", FIELD(STRING, pressure_level),
+	  .help = "how short the machine is of CPU and memory; null: not judged" },
+};
+static const struct field tail_rows[] = {
+	{ "conductor_uptime_seconds", FIELD(NUMBER, uptime_ns), .unit = UNIT_NS,
+	  .help = "how long the recorder has run" },
+	{ "processes_complete", FIELD(BOOL, procs_complete),
+	  .help = "false: some are hidden from the recorder" },
+};
+#undef RECORD
+const struct field_table snapshot_head_fields = FIELD_TABLE(head_rows);
+const struct field_table snapshot_tail_fields = FIELD_TABLE(tail_rows);
+
+#define RECORD struct snapshot_counts
+static const struct field count_rows[] = {
+	{ "running_jobs", FIELD(NUMBER, running_jobs), .help = "jobs that run" },
+	{ "active_sheets", FIELD(NUMBER, active_sheets), .help = "sheets that run" },
+	{ "zombie_count", FIELD(NUMBER, zombies), .help = "zombies among their processes" },
+};
+#undef RECORD
+const struct field_table snapshot_count_fields = FIELD_TABLE(count_rows);
+
+/* ---- GPUs ------------------------------------------------------------------------------------ */
+
+struct live_gpu_use {
+	struct gpu_use u;
+	pid_t pid, host_pid; /* one of them is 0 */
+	const char *job_id;
+	uint32_t job_uid, sheet;
+	bool has_job_uid;
+};
+
+#define RECORD struct live_gpu_use
+static const struct field gpu_use_rows[] = {
+	{ "pid", FIELD(ORDINAL, pid), .help = "the process; null: of another pid namespace" },
+	{ "host_pid", FIELD(ORDINAL, host_pid), .is_optional = true,
+	  .help = "… its pid there; absent: not needed" },
+	FIELD_METRICS(u.r, gpu_use_metrics),
+	{ "is_partial", FIELD(BOOL, u.is_partial), .is_optional = true,
+	  .help = "true: not all could be read, so figures are at least that; else absent" },
+	FIELDS_JOB,
+};
+#undef RECORD
+const struct field_table live_gpu_use_fields = FIELD_TABLE(gpu_use_rows);
 
 static void put_gpu_use(struct json *j, const struct snapshot *snap,
                         const struct snapshot_scope *scope, const struct gpu_use *use)
 {
-	json_begin_object(j);
-	json_key(j, "pid");
-	if (use->is_foreign)
-		json_nil(j);
-	else
-		json_i64(j, use->id.pid);
-	if (use->is_foreign)
-		json_put_i64(j, "host_pid", use->id.pid);
-	readings_json(j, gpu_use_metrics, GPU_USE_METRIC_COUNT, use->r.present, use->r.value);
-	if (use->is_partial)
-		json_put_bool(j, "is_partial", true);
-	put_job(j, snap, snapshot_scope_has_job(scope, snap, use->job) ? use->job : -1, use->sheet);
-	json_end_object(j);
-}
+	struct live_gpu_use l = { .u = *use };
 
-/* Only what the driver reports. */
-static void put_gpu_health(struct json *j, const struct gpu_health *h)
-{
-	if (h->knows_throttle) {
-		json_open_array(j, "throttle");
-		for (unsigned i = 0; i < GPU_THROTTLE_COUNT; i++)
-			if (h->throttle >> i & 1)
-				json_str(j, gpu_throttle_keys[i]);
-		json_end_array(j);
+	*(use->is_foreign ? &l.host_pid : &l.pid) = use->id.pid;
+	if (snapshot_scope_has_job(scope, snap, use->job)) {
+		l.job_id = snap->jobs.at[use->job].id;
+		l.job_uid = snap->jobs.at[use->job].uid;
+		l.has_job_uid = true;
+		l.sheet = use->sheet;
 	}
-	if (h->knows_corrected)
-		json_put_u64(j, "ecc_corrected", h->ecc_corrected);
-	if (h->knows_uncorrected)
-		json_put_u64(j, "ecc_uncorrected", h->ecc_uncorrected);
+	fields_json_object(j, &live_gpu_use_fields, &l);
 }
 
-static void put_lower_bounds(struct json *j, uint64_t at_least)
+static bool has_lower_bounds(const void *record)
 {
-	json_open_array(j, "at_least");
+	const struct gpu_sample *gpu = record;
+
+	return gpu->at_least & gpu->r.present;
+}
+
+static void put_lower_bounds(struct json *j, const void *record)
+{
+	const struct gpu_sample *gpu = record;
+
+	json_begin_array(j);
 	for (unsigned i = 0; i < GPU_METRIC_COUNT; i++)
-		if (at_least >> i & 1)
+		if ((gpu->at_least & gpu->r.present) >> i & 1)
 			json_str(j, gpu_metrics[i].key);
 	json_end_array(j);
 }
+
+static bool knows_throttle(const void *record)
+{
+	return ((const struct gpu_sample *)record)->health.knows_throttle;
+}
+
+static void put_throttle(struct json *j, const void *record)
+{
+	const struct gpu_sample *gpu = record;
+
+	json_begin_array(j);
+	for (unsigned i = 0; i < GPU_THROTTLE_COUNT; i++)
+		if (gpu->health.throttle >> i & 1)
+			json_str(j, gpu_throttle_keys[i]);
+	json_end_array(j);
+}
+
+#define RECORD struct gpu_sample
+static const struct field gpu_rows[] = {
+	{ "index", FIELD(NUMBER, index), .help = "the driver's number" },
+	{ "name", FIELD(TEXT, name), .help = "its model" },
+	{ "uuid", FIELD(TEXT, uuid), .help = "the driver's name for this one" },
+	{ "bus", FIELD(TEXT, bus), .is_optional = true,
+	  .help = "its address on the bus; absent: not known" },
+	{ "parent_index", FIELD(CODE, parent), .has = offsetof(RECORD, is_part),
+	  .is_optional = true, .help = "of a part (MIG), the whole GPU; else absent" },
+	FIELD_METRICS(r, gpu_metrics),
+	{ "at_least", FIELD_PUT, .put = put_lower_bounds, .has_any = has_lower_bounds,
+	  .is_optional = true,
+	  .help = "keys of those that are the sum over visible processes; absent: none" },
+	{ "throttle", FIELD_PUT, .put = put_throttle, .has_any = knows_throttle,
+	  .is_optional = true, .help = "why it is slowed down; absent: not known" },
+	{ "ecc_corrected", FIELD(CODE, health.ecc_corrected),
+	  .has = offsetof(RECORD, health.knows_corrected), .is_optional = true,
+	  .help = "memory errors that were corrected since the driver was loaded" },
+	{ "ecc_uncorrected", FIELD(CODE, health.ecc_uncorrected),
+	  .has = offsetof(RECORD, health.knows_uncorrected), .is_optional = true,
+	  .help = "… and those that were not" },
+};
+#undef RECORD
+const struct field_table live_gpu_fields = FIELD_TABLE(gpu_rows);
 
 static void put_gpu(struct json *j, const struct snapshot *snap, const struct snapshot_scope *scope,
                     const struct gpu_sample *gpu)
 {
 	json_begin_object(j);
-	json_put_u64(j, "index", gpu->index);
-	json_put_text(j, "name", gpu->name);
-	json_put_text(j, "uuid", gpu->uuid);
-	if (gpu->bus[0])
-		json_put_text(j, "bus", gpu->bus);
-	if (gpu->is_part)
-		json_put_u64(j, "parent_index", gpu->parent);
-	readings_json(j, gpu_metrics, GPU_METRIC_COUNT, gpu->r.present, gpu->r.value);
-	if (gpu->at_least & gpu->r.present)
-		put_lower_bounds(j, gpu->at_least & gpu->r.present);
-	put_gpu_health(j, &gpu->health);
+	fields_json(j, &live_gpu_fields, gpu);
 	json_open_array(j, "processes");
 	vec_each(&snap->gpu_uses, use)
 		if (use->gpu == (size_t)(gpu - snap->gpus.at) &&
@@ -305,18 +398,18 @@ static void put_gpu(struct json *j, const struct snapshot *snap, const struct sn
 	json_end_object(j);
 }
 
+/* ---- all of it ------------------------------------------------------------------------------- */
+
 /* All but the processes. */
 static void put_snapshot(struct json *j, const struct snapshot *snap,
                          const struct snapshot_scope *scope, const struct snapshot_counts *n)
 {
-	put_head(j, snap);
-	json_put_str(j, "pressure_level", snap->pressure_level);
-	json_put_u64(j, "running_jobs", n->running_jobs);
-	json_put_u64(j, "active_sheets", n->active_sheets);
-	put_zombies(j, snap, scope, n->zombies);
+	json_put_u64(j, "schema", 1);
+	fields_json(j, &snapshot_head_fields, snap);
+	fields_json(j, &snapshot_count_fields, n);
+	put_zombies(j, snap, scope);
 	put_progress(j, snap, scope);
-	put_seconds(j, "conductor_uptime_seconds", snap->uptime_ns);
-	json_put_bool(j, "processes_complete", snap->procs_complete);
+	fields_json(j, &snapshot_tail_fields, snap);
 	json_open_array(j, "gpus");
 	vec_each(&snap->gpus, gpu)
 		put_gpu(j, snap, scope, gpu);

@@ -6,6 +6,11 @@
 #include "model/process_selection.h"
 #include "model/snapshot_scope.h"
 
+/* The members of a snapshot: its head, counts of what is in the scope, its tail; and of what it lists. */
+extern const struct field_table snapshot_head_fields, snapshot_count_fields, snapshot_tail_fields;
+extern const struct field_table live_process_fields, live_job_fields, live_gpu_fields,
+	live_gpu_use_fields;
+
 /* Each process, job and event is encoded at most once, into one text that all readers share: the JSONL
  * file, every client, the bus. A scope picks from it, and adds its own head and counts. Used
  * from several threads. */

@@ -258,19 +258,22 @@ static int read_profile(void *self, const struct history_cancel *cancel, struct 
 	return map_timeout(r, err);
 }
 
+#define RECORD struct history_point
+static const struct field point_rows[] = {
+	{ "timestamp", FIELD(NUMBER, wall_ns), .unit = UNIT_NS },
+	{ "snapshot_id", FIELD(NUMBER, snapshot) },
+	{ "start_ticks", FIELD(NUMBER, process.start_ticks) },
+	{ "state", FIELD(LETTER, state) },
+	{ "cpu_percent", FIELD(RATIO, cpu_ratio), .decimals = 2 },
+	FIELD_METRICS(r, proc_metrics),
+};
+#undef RECORD
+
 static int write_point(void *self, const struct history_point *p)
 {
-	struct json *j = self;
+	static const struct field_table fields = FIELD_TABLE(point_rows);
 
-	json_begin_object(j);
-	json_put_fixed(j, "timestamp", p->wall_ns / NS_PER_US, 6);
-	json_put_i64(j, "snapshot_id", p->snapshot);
-	json_put_u64(j, "start_ticks", p->process.start_ticks);
-	json_key(j, "state");
-	json_strn(j, &p->state, 1);
-	json_put_double(j, "cpu_percent", p->cpu_ratio * 100, 2);
-	readings_json(j, proc_metrics, PROC_METRIC_COUNT, p->r.present, p->r.value);
-	json_end_object(j);
+	fields_json_object(self, &fields, p);
 	return 0;
 }
 

@@ -88,7 +88,9 @@ static void read_field(const struct field *f, sqlite3_stmt *stmt, int column, ch
 		break;
 	case FIELD_NAME: /* these are only shown */
 	case FIELD_PUT:
+	case FIELD_LETTER:
 	case FIELD_QUALITY:
+	case FIELD_READINGS:
 		break;
 	}
 }

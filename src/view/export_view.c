@@ -90,6 +90,9 @@ static void put_field(struct row_writer *r, const struct field *f, const void *r
 	case FIELD_NAME:
 		row_writer_str(r, field_text(f, record));
 		break;
+	case FIELD_LETTER:
+		row_writer_text(r, (char[]){ field_letter(f, record) }, 1);
+		break;
 	case FIELD_NUMBER:
 	case FIELD_ORDINAL:
 	case FIELD_BOOL:
@@ -111,7 +114,8 @@ static void put_field(struct row_writer *r, const struct field *f, const void *r
 		break;
 	case FIELD_PUT:
 	case FIELD_QUALITY:
-		row_writer_null(r); /* objects have no column */
+	case FIELD_READINGS:
+		row_writer_null(r); /* objects have no column, and no layout has readings */
 		break;
 	}
 }

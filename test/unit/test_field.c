@@ -5,22 +5,45 @@
 #include <string.h>
 
 #include "check.h"
+#include "model/blocked_call.h"
+#include "model/snapshot_json.h"
 #include "view/field_view.h"
+
+static void assert_explained(const char *key, const char *help, const char **keys, size_t *n)
+{
+	assert_non_null(help);
+	for (size_t i = 0; i < *n; i++)
+		assert_string_not_equal(keys[i], key);
+	keys[(*n)++] = key;
+}
 
 static void test_fields__explain_each_key_and_have_it_once(void **state)
 {
-	static const struct field_table *const tables[] = { &job_fields,     &sheet_fields,
-		                                            &process_fields, &event_fields,
-		                                            &job_sum_fields, &anomaly_fields,
-		                                            &gpu_fields,     &profile_fields };
+	static const struct field_table *const tables[] = {
+		&job_fields,           &sheet_fields,
+		&process_fields,       &event_fields,
+		&job_sum_fields,       &anomaly_fields,
+		&gpu_fields,           &profile_fields,
+		&live_process_fields,  &live_job_fields,
+		&live_gpu_fields,      &live_gpu_use_fields,
+		&snapshot_head_fields, &snapshot_count_fields,
+		&snapshot_tail_fields, &process_sample_fields,
+		&gpu_sample_fields,    &blocked_call_fields,
+	};
+	const char *keys[100];
 
-	for (size_t t = 0; t < ARRAY_LEN(tables); t++)
+	for (size_t t = 0; t < ARRAY_LEN(tables); t++) {
+		size_t n = 0;
+
 		for (size_t i = 0; i < tables[t]->n; i++) {
 			const struct field *f = &tables[t]->at[i];
 
-			assert_non_null(f->help);
-			assert_ptr_equal(field_find(tables[t], f->key), f);
+			if (f->type != FIELD_READINGS)
+				assert_explained(f->key, f->help, keys, &n);
+			for (size_t m = 0; m < f->n_metrics; m++)
+				assert_explained(f->metrics[m].key, f->metrics[m].help, keys, &n);
 		}
+	}
 }
 
 static void test_fields__keep_absent_apart_from_zero(void **state)
@@ -57,6 +80,8 @@ static void test_field_view__lists_units_and_help(void **state)
 	assert_non_null(strstr(out.at, "rss_mb"));
 	assert_non_null(strstr(out.at, "MiB    resident memory\n"));
 	assert_non_null(strstr(out.at, "max_cpu_pct     %      most CPU"));
+	assert_non_null(strstr(out.at, "psi_io_percent              %      share of the time"));
+	assert_non_null(strstr(out.at, "read_bytes_per_s"));
 	buf_done(&out);
 }
 
