@@ -220,18 +220,31 @@ static void put_readings(struct json *j, const struct field *f, const void *reco
 	readings_json(j, f->metrics, f->n_metrics, readings[0], readings + 1);
 }
 
+static void put_member(struct json *j, const struct field_table *table, const struct field *f,
+                       const void *record)
+{
+	if (f->is_optional && is_missing(f, record))
+		return;
+	if (f->type == FIELD_READINGS) {
+		put_readings(j, f, record);
+		return;
+	}
+	json_key(j, f->key);
+	put_value(j, table, f, record);
+}
+
 void fields_json(struct json *j, const struct field_table *table, const void *record)
 {
-	for (const struct field *f = table->at; f < table->at + table->n; f++) {
-		if (f->is_optional && is_missing(f, record))
-			continue;
-		if (f->type == FIELD_READINGS) {
-			put_readings(j, f, record);
-			continue;
-		}
-		json_key(j, f->key);
-		put_value(j, table, f, record);
-	}
+	for (const struct field *f = table->at; f < table->at + table->n; f++)
+		put_member(j, table, f, record);
+}
+
+void fields_json_in(struct json *j, const struct field_table *table, enum field_list list,
+                    const void *record)
+{
+	for (const struct field *f = table->at; f < table->at + table->n; f++)
+		if (f->in & list)
+			put_member(j, table, f, record);
 }
 
 void fields_json_object(struct json *j, const struct field_table *table, const void *record)

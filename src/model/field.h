@@ -35,6 +35,13 @@ enum field_type {
 	FIELD_READINGS /* a member for each metric of `metrics`: see FIELD_METRICS */
 };
 
+/* Of the fields of a record, in the order of its table. */
+enum field_list {
+	IN_LIST = 1 << 0,  /* what job.list answers */
+	IN_EVENT = 1 << 1, /* what is published as it changes */
+	IN_CSV = 1 << 2,   /* what has a column */
+};
+
 struct field {
 	const char *key; /* in JSON, CSV and SQL */
 	enum field_type type;
@@ -44,6 +51,7 @@ struct field {
 	bool is_sampled;         /* FIELD_RATIO: its quality is `sampled`; NAN: missing */
 	bool is_optional;        /* left out of JSON when it is missing, empty, 0 or false */
 	enum metric_unit unit;
+	unsigned in; /* enum field_list: the shorter lists that it is in, too */
 	const char *(*name)(const void *record);         /* FIELD_NAME */
 	void (*put)(struct json *j, const void *record); /* FIELD_PUT */
 	bool (*has_any)(const void *record);             /* FIELD_PUT that is optional */
@@ -57,7 +65,7 @@ struct field {
 #define FIELD_EXIT_CODE(member, has_member)                                                        \
 	{                                                                                          \
 		"exit_code", FIELD(CODE, member),                                                  \
-			.has = offsetof(RECORD, has_member),                                       \
+			.has = offsetof(RECORD, has_member), .in = IN_LIST | IN_EVENT | IN_CSV,    \
 			.help = "exit status; null: it has not ended, or died of a signal"         \
 	}
 /* The readings of one scope, between the fields before and behind them. */
@@ -85,7 +93,10 @@ struct field_table {
 
 /* The members of an open object. */
 void fields_json(struct json *j, const struct field_table *table, const void *record);
-/* The same as an object. */
+/* Those that are in the list. */
+void fields_json_in(struct json *j, const struct field_table *table, enum field_list list,
+                    const void *record);
+/* All of them as an object. */
 void fields_json_object(struct json *j, const struct field_table *table, const void *record);
 /* {"cpu_seconds": "exact", …} as the members of an open object. */
 void fields_json_qualities(struct json *j, const struct field_table *table, const void *record);

@@ -13,7 +13,7 @@
 #include "job/job_ident.h"
 #include "job/signature.h"
 #include "kernel/process_lookup.h"
-#include "model/field.h"
+#include "model/record_fields.h"
 #include "rpc/rpc_params.h"
 #include "serve/input_redaction.h"
 #include "serve/methods.h"
@@ -21,56 +21,7 @@
 
 /* ---- job.list -------------------------------------------------------------------------------- */
 
-static const char *job_status(const void *record)
-{
-	const struct job *job = record;
-
-	return job_status_name(job->status);
-}
-
-static void write_tags(struct json *j, const void *record)
-{
-	const struct job *job = record;
-	const char *tags = job->tags[0] ? job->tags : "{}";
-
-	json_raw(j, tags, strlen(tags));
-}
-
 #define RECORDED_MAX 1000
-
-#define RECORD struct job
-static const struct field listed_rows[] = {
-	{ "job_id", FIELD(TEXT, id) },
-	{ "job_type", FIELD(TEXT, type) },
-	{ "parent_job_id", FIELD(TEXT, parent) },
-	{ "command", FIELD(TEXT, command) },
-	{ "cwd", FIELD(TEXT, cwd) },
-	{ "uid", FIELD(NUMBER, uid) },
-	{ "tags", FIELD_PUT, .put = write_tags },
-	{ "tier", FIELD(TEXT, tier) },
-	{ "status", FIELD_NAME, .name = job_status },
-	{ "started_at", FIELD(ORDINAL, started_ns), .unit = UNIT_NS },
-	{ "ended_at", FIELD(ORDINAL, ended_ns), .unit = UNIT_NS },
-	FIELD_EXIT_CODE(exit_code, has_exit_code),
-	{ "signal_num", FIELD(ORDINAL, signal) },
-	{ "total_sheets", FIELD(ORDINAL, total_sheets) },
-	{ "last_completed_sheet", FIELD(NUMBER, last_completed_sheet) },
-	{ "current_sheet", FIELD(ORDINAL, current_sheet) },
-	{ "allowed_memory_mb", FIELD(ORDINAL, allowed.memory_bytes), .unit = UNIT_MIB },
-	{ "allowed_memory_source", FIELD(TEXT, allowed.memory_source) },
-	{ "allowed_cores", FIELD(ORDINAL, allowed.milli_cores), .unit = UNIT_MILLI },
-	{ "allowed_seconds", FIELD(ORDINAL, allowed.time_ns), .unit = UNIT_NS },
-};
-static const struct field_table listed_fields = FIELD_TABLE(listed_rows);
-
-static const struct field published_rows[] = {
-	{ "job_type", FIELD(TEXT, type) },
-	{ "status", FIELD_NAME, .name = job_status },
-	FIELD_EXIT_CODE(exit_code, has_exit_code),
-	{ "signal_num", FIELD(ORDINAL, signal) },
-};
-static const struct field_table published_fields = FIELD_TABLE(published_rows);
-#undef RECORD
 
 static const char *sheet_status(const void *record)
 {
@@ -94,13 +45,13 @@ static const struct field sheet_rows[] = {
 
 static void write_listed_job(struct json *j, const struct job_row *row)
 {
-	static const struct field_table sheet_fields = FIELD_TABLE(sheet_rows);
+	static const struct field_table listed_sheet_fields = FIELD_TABLE(sheet_rows);
 
 	json_begin_object(j);
-	fields_json(j, &listed_fields, &row->job);
+	fields_json_in(j, &job_fields, IN_LIST, &row->job);
 	json_open_array(j, "sheets");
 	vec_each(&row->sheets, sheet)
-		fields_json_object(j, &sheet_fields, sheet);
+		fields_json_object(j, &listed_sheet_fields, sheet);
 	json_end_array(j);
 	json_end_object(j);
 }
@@ -271,7 +222,7 @@ void methods_publish_job(struct methods *m, const struct job *job, pid_t pid, en
 		return;
 	buf_reset(&m->scratch);
 	json_begin_object(&j);
-	fields_json(&j, &published_fields, job);
+	fields_json_in(&j, &job_fields, IN_EVENT, job);
 	json_key(&j, "stored");
 	stored == STORED_UNKNOWN ? json_nil(&j) : json_bool(&j, stored == STORED_YES);
 	json_key(&j, "resource_context");

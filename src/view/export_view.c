@@ -51,9 +51,8 @@ void export_record_line(struct buf *out, const char *type, const struct export_p
 static void put_amount(struct row_writer *r, enum metric_unit unit, uint64_t value)
 {
 	static const double divisors[] = {
-		[UNIT_NS] = 1e9, [UNIT_MIB] = 1 << 20, [UNIT_MILLI] = 1e3,
-		[UNIT_PCT] = 10, [UNIT_COUNT] = 0,     [UNIT_BYTES] = 0,
-		[UNIT_WH] = MJ_PER_WH,
+		[UNIT_NS] = 1e9,  [UNIT_MIB] = 1 << 20, [UNIT_MILLI] = 1e3,    [UNIT_PCT] = 10,
+		[UNIT_COUNT] = 0, [UNIT_BYTES] = 0,     [UNIT_WH] = MJ_PER_WH,
 	};
 
 	if (divisors[unit] > 0)
@@ -141,10 +140,10 @@ void export_csv_begin(struct csv *csv, const struct csv_layout *layout, struct r
 	const char *names[CSV_COLUMNS_MAX];
 	size_t n = 0;
 
-	csv->n = layout->n;
+	csv->n = layout->columns ? layout->n : layout->fields->n;
 	csv->r = r;
-	for (; n < layout->n; n++) {
-		names[n] = layout->columns[n];
+	for (; n < csv->n; n++) {
+		names[n] = layout->columns ? layout->columns[n] : layout->fields->at[n].key;
 		csv->columns[n].field = find_column(layout->fields, names[n],
 		                                    &csv->columns[n].is_quality);
 	}
@@ -170,12 +169,6 @@ void export_csv_put(struct csv *csv, const struct export_place *place, const voi
 
 /* ---- CSV of jobs ----------------------------------------------------------------------------- */
 
-static const char *const job_columns[] = {
-	"job_id",  "job_type",   "command",  "uid",              "status",
-	"outcome", "started_at", "ended_at", "duration_seconds", "exit_code",
-	"signal_num",
-};
-
 #define QUALITY_NAME_MAX 64
 
 /* Of "cpu_seconds" it is "cpu_quality"; a count has no unit in its name. */
@@ -189,12 +182,13 @@ static void put_quality_name(char to[QUALITY_NAME_MAX], const struct metric *fig
 
 void export_jobs_csv_begin(struct row_writer *r)
 {
-	const char *names[ARRAY_LEN(job_columns) + (size_t)2 * JOB_FIGURE_COUNT];
+	const char *names[CSV_COLUMNS_MAX + (size_t)2 * JOB_FIGURE_COUNT];
 	char qualities[JOB_FIGURE_COUNT][QUALITY_NAME_MAX];
 	size_t n = 0;
 
-	for (; n < ARRAY_LEN(job_columns); n++)
-		names[n] = job_columns[n];
+	for (size_t i = 0; i < job_fields.n; i++)
+		if (job_fields.at[i].in & IN_CSV && n < CSV_COLUMNS_MAX)
+			names[n++] = job_fields.at[i].key;
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++) {
 		put_quality_name(qualities[i], &job_figures[i]);
 		names[n++] = job_figures[i].key;
@@ -205,8 +199,9 @@ void export_jobs_csv_begin(struct row_writer *r)
 
 void export_jobs_csv_put(struct row_writer *r, const struct job *job)
 {
-	for (size_t i = 0; i < ARRAY_LEN(job_columns); i++)
-		put_field(r, field_find(&job_fields, job_columns[i]), job);
+	for (size_t i = 0; i < job_fields.n; i++)
+		if (job_fields.at[i].in & IN_CSV)
+			put_field(r, &job_fields.at[i], job);
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++) {
 		put_figure(r, job_figures[i].unit, job->figures[i]);
 		row_writer_str(r, quality_key(job->figures[i].quality));
@@ -214,7 +209,7 @@ void export_jobs_csv_put(struct row_writer *r, const struct job *job)
 	row_writer_end_row(r);
 }
 
-/* ---- columns of the others ------------------------------------------------------------------- */
+/* ---- columns in another order than that of JSON ------------------------------------------------ */
 
 static const char *const process_columns[] = {
 	"pid",
@@ -243,28 +238,19 @@ static const char *const event_columns[] = {
 	"timestamp",  "event_type", "pid",   "sheet_num", "exit_code",
 	"signal_num", "name",       "count", "inferred",  "details",
 };
-static const char *const sample_columns[] = { "timestamp",     "processes",  "rss_mb",
-	                                      "cpu_percent",   "used_mb",    "charged_mb",
-	                                      "cpu_seconds",   "read_bytes", "written_bytes",
-	                                      "gpu_memory_mb", "gpu_sm_pct", "gpu_device_mb",
+static const char *const sample_columns[] = { "timestamp",     "processes",    "rss_mb",
+	                                      "cpu_percent",   "used_mb",      "charged_mb",
+	                                      "cpu_seconds",   "read_bytes",   "written_bytes",
+	                                      "gpu_memory_mb", "gpu_sm_pct",   "gpu_device_mb",
 	                                      "gpu_util_pct",  "gpu_energy_wh" };
-static const char *const process_sample_columns[] = {
-	"timestamp",   "pid",        "start_ticks",   "name",          "sheet_num",
-	"cpu_percent", "rss_mb",     "pss_mb",        "uss_mb",        "threads",
-	"open_fds",    "read_bytes", "written_bytes", "gpu_memory_mb", "gpu_sm_pct",
-};
-static const char *const gpu_columns[] = {
-	"timestamp",      "gpu_index",       "name",          "utilization_pct", "memory_util_pct",
-	"memory_used_mb", "memory_total_mb", "temperature_c", "power_w",         "sm_clock_mhz",
-	"mem_clock_mhz",  "own_memory_mb",   "own_sm_pct",
-};
 static_assert(ARRAY_LEN(process_columns) + 2 <= CSV_COLUMNS_MAX, "struct csv holds them");
 
-const struct csv_layout csv_processes = { &process_fields, process_columns,
-	                                  ARRAY_LEN(process_columns) };
-const struct csv_layout csv_events = { &event_fields, event_columns, ARRAY_LEN(event_columns) };
-const struct csv_layout csv_samples = { &job_sum_fields, sample_columns,
-	                                ARRAY_LEN(sample_columns) };
-const struct csv_layout csv_process_samples = { &process_sample_fields, process_sample_columns,
-	                                        ARRAY_LEN(process_sample_columns) };
-const struct csv_layout csv_gpus = { &gpu_sample_fields, gpu_columns, ARRAY_LEN(gpu_columns) };
+#define LAYOUT(table, list)                                                                        \
+	{                                                                                          \
+		&(table), (list), ARRAY_LEN(list)                                                  \
+	}
+const struct csv_layout csv_processes = LAYOUT(process_fields, process_columns);
+const struct csv_layout csv_events = LAYOUT(event_fields, event_columns);
+const struct csv_layout csv_samples = LAYOUT(job_sum_fields, sample_columns);
+const struct csv_layout csv_process_samples = { &process_sample_fields };
+const struct csv_layout csv_gpus = { &gpu_sample_fields };

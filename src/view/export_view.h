@@ -14,7 +14,7 @@ void export_record_line(struct buf *out, const char *type, const struct export_p
 /* Which fields of a record are columns, in their order; those of its place follow. */
 struct csv_layout {
 	const struct field_table *fields;
-	const char *const *columns;
+	const char *const *columns; /* NULL: all fields */
 	size_t n;
 };
 extern const struct csv_layout csv_processes, csv_events, csv_samples, csv_process_samples,
