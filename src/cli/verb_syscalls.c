@@ -188,14 +188,14 @@ static int watch_pids(struct counting *c)
 
 static void take(struct counting *c)
 {
-	struct sample *s = sampler_sample(c->sampler);
+	const struct sample *s = sampler_sample(c->sampler);
 
 	sampler_read(c->sampler, WANT_SYSCALLS);
 	vec_each(&s->syscalls, use)
 		(void)syscall_counts_add(&c->counts, &use->c);
 	c->has_lost |= s->syscalls_lost;
 	c->is_open = s->syscalls_are_open;
-	sample_reset(s);
+	sampler_discard(c->sampler);
 }
 
 static bool has_living(const struct counting *c)

@@ -223,14 +223,13 @@ static void report_untraced(struct engine *e, const char *why)
 
 static void set_focus(struct engine *e)
 {
-	struct sample *s = sampler_sample(e->sampler);
+	struct sample_request *request = sampler_request(e->sampler);
 
 	(void)sampler_drain(e->sampler);
 	set_sources(e);
-	jobs_focus(e->jobs, s);
-	s->focus_only = e->jobs->roster.rows.len && e->options.sampler.jobs_only;
-	if (e->options.sampler.traces_syscalls &&
-	    !tracing_follow(&e->tracing, e->sampler, e->jobs))
+	jobs_focus(e->jobs, sampler_sample(e->sampler), request);
+	request->focus_only = e->jobs->roster.rows.len && e->options.sampler.jobs_only;
+	if (e->options.sampler.traces_syscalls && !tracing_follow(&e->tracing, e->sampler, e->jobs))
 		report_untraced(e, e->tracing.why_not);
 }
 
@@ -459,7 +458,8 @@ void engine_read_events(struct engine *e)
 void engine_record_living(struct engine *e)
 {
 	sampler_report_living(e->sampler);
-	(void)sampler_drain(e->sampler); /* a whole job may fill the buffer: make room for the ends */
+	(void)sampler_drain(
+		e->sampler); /* a whole job may fill the buffer: make room for the ends */
 	learn_events(e);
 }
 

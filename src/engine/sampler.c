@@ -252,9 +252,9 @@ bool sampler_is_helper(const struct sampler *s, pid_t pid)
 
 static void choose_tier(struct sampler *s, struct role_slot *slot)
 {
-	bool many = s->next->focus.len >= MANY_PROCESSES;
+	bool many = s->next->request.focus.len >= MANY_PROCESSES;
 
-	if (!s->next->focus_only || !(slot->role->tiers[0]->flags & PROBE_SUITS_MANY))
+	if (!s->next->request.focus_only || !(slot->role->tiers[0]->flags & PROBE_SUITS_MANY))
 		return;
 	if (!slot->is_open && !many)
 		slot->tier = slot->role->tiers + 1;
@@ -404,7 +404,7 @@ void sampler_read(struct sampler *s, unsigned want)
 	struct sample *cur = s->next;
 
 	stamp(cur);
-	cur->want = want;
+	cur->request.want = want;
 	cur->last = s->prev;
 	for (size_t i = 0; i < s->slot_count; i++) {
 		choose_tier(s, &s->slots[i]);
@@ -495,9 +495,19 @@ struct process_reader *sampler_process_reader(const struct sampler *s)
 	return s->env.reader;
 }
 
-struct sample *sampler_sample(struct sampler *s)
+const struct sample *sampler_sample(const struct sampler *s)
 {
 	return s->next;
+}
+
+struct sample_request *sampler_request(struct sampler *s)
+{
+	return &s->next->request;
+}
+
+void sampler_discard(struct sampler *s)
+{
+	sample_reset(s->next);
 }
 
 size_t sampler_owed(struct sampler *s, bool (*cares)(void *, struct proc_id), void *self, bool now)

@@ -16,11 +16,11 @@ struct sampler_options {
 	bool jobs_only;     /* for the recorder of one job: other processes are left out, and all
 	                       but the source of events is opened at the first tick */
 	bool group_is_ours; /* the limits of our control group are for us, not for what we watch */
-	const char *gpu_helper; /* program started as the GPU helper; NULL: GPUs are not watched */
-	bool gpu_insist;        /* even if no device is found */
-	bool traces_syscalls;   /* the calls of processes are counted: sampler_trace() */
+	const char *gpu_helper;  /* program started as the GPU helper; NULL: GPUs are not watched */
+	bool gpu_insist;         /* even if no device is found */
+	bool traces_syscalls;    /* the calls of processes are counted: sampler_trace() */
 	const char *strace_dirs; /* as in struct probe_env */
-	uint32_t flight_calls;  /* … and the last ones of each thread kept; 0: they are not */
+	uint32_t flight_calls;   /* … and the last ones of each thread kept; 0: they are not */
 	const struct probe_role *roles; /* NULL: probe_roles */
 };
 
@@ -45,8 +45,12 @@ void sampler_on_notice(struct sampler *s, sampler_notice *notice, void *self);
 const struct sample *sampler_last(const struct sampler *s);
 /* The host's only one: all files in /proc/PID are read with it. */
 struct process_reader *sampler_process_reader(const struct sampler *s);
-/* The sample of the next tick, in which events are collected; its focus may be filled in. */
-struct sample *sampler_sample(struct sampler *s);
+/* The sample of the next tick, in which events are collected. */
+const struct sample *sampler_sample(const struct sampler *s);
+/* … what its probes are asked for, to be filled in; sampler_read() sets `want`. */
+struct sample_request *sampler_request(struct sampler *s);
+/* Empties it after sampler_read(), where no snapshot is built. */
+void sampler_discard(struct sampler *s);
 /* Whether an open probe has this flag. */
 bool sampler_has(const struct sampler *s, enum probe_flag flag);
 /* How many ends that `cares` accepts are known without their totals, which are still to come. With

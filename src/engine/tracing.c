@@ -54,7 +54,7 @@ static bool is_counted_elsewhere(const struct jobs *jobs, struct proc_id id)
 
 static void add_focus(struct tracing *t, const struct sample *s, const struct jobs *jobs)
 {
-	vec_each(&s->focus, id)
+	vec_each(&s->request.focus, id)
 		if (!is_counted_elsewhere(jobs, *id))
 			add(t, *id);
 }
@@ -62,7 +62,7 @@ static void add_focus(struct tracing *t, const struct sample *s, const struct jo
 /* Where ends are not reported, the dead are forgotten when they are many. */
 static void forget_dead(struct tracing *t, const struct sample *s, const struct jobs *jobs)
 {
-	if (t->traced.len < 2 * s->focus.len + 64)
+	if (t->traced.len < 2 * s->request.focus.len + 64)
 		return;
 	map_reset(&t->traced);
 	add_focus(t, s, jobs);
@@ -79,13 +79,13 @@ static bool is_new_reason(struct tracing *t, const char *why)
 
 bool tracing_follow(struct tracing *t, struct sampler *s, const struct jobs *jobs)
 {
-	struct sample *sample = sampler_sample(s);
+	const struct sample *sample = sampler_sample(s);
 	VEC(pid_t) fresh = { 0 };
 	struct err err;
 	int r;
 
 	learn(t, sample);
-	vec_each(&sample->focus, id) {
+	vec_each(&sample->request.focus, id) {
 		pid_t *pid = is_traced(t, *id) || is_counted_elsewhere(jobs, *id)
 		                     ? NULL
 		                     : vec_push(&fresh, PROCS_MAX);

@@ -406,15 +406,15 @@ void jobs_learn_events(struct jobs *jobs, const struct sample *s)
 	jobs->learned = s->events.len;
 }
 
-void jobs_focus(struct jobs *jobs, struct sample *s)
+void jobs_focus(struct jobs *jobs, const struct sample *s, struct sample_request *to)
 {
 	jobs_learn_events(jobs, s);
-	vec_reset(&s->focus);
+	vec_reset(&to->focus);
 	if (!jobs->roster.rows.len)
 		return;
-	members_list(&jobs->members, s);
-	unreaped_list(&jobs->unreaped, &jobs->roster, s);
-	s->tree = jobs->sources.births && !jobs->scans_for_descendants ? 0 : jobs->root.pid;
+	members_list(&jobs->members, to);
+	unreaped_list(&jobs->unreaped, &jobs->roster, to);
+	to->tree = jobs->sources.births && !jobs->scans_for_descendants ? 0 : jobs->root.pid;
 }
 
 /* The command of a job that was registered without one: that of its first process. That one may have been so

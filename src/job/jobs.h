@@ -98,7 +98,7 @@ const char *jobs_describe_sources(const struct jobs *jobs);
  * that were reported up to now: */
 void jobs_learn_events(struct jobs *jobs, const struct sample *s);
 /* which processes to read in detail; */
-void jobs_focus(struct jobs *jobs, struct sample *s);
+void jobs_focus(struct jobs *jobs, const struct sample *s, struct sample_request *to);
 /* what was read is about to become a snapshot, and the next sample begins without events; */
 void jobs_learn(struct jobs *jobs, const struct sample *s);
 /* a stage: what the jobs used, and how they ended; */

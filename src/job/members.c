@@ -227,7 +227,7 @@ bool members_adopt(struct members *m, struct job_roster *t, const struct sample 
 	return found;
 }
 
-void members_list(const struct members *m, struct sample *to)
+void members_list(const struct members *m, struct sample_request *to)
 {
 	struct map_slot slot;
 

@@ -45,7 +45,7 @@ void members_learn(struct members *m, struct job_roster *t, const struct event *
 bool members_adopt(struct members *m, struct job_roster *t, const struct sample *s,
                    const struct members_root *root);
 /* The living, for a scan of only these. */
-void members_list(const struct members *m, struct sample *to);
+void members_list(const struct members *m, struct sample_request *to);
 /* Forgets processes whose job was removed. */
 void members_leave(struct members *m, const struct job_roster *t);
 /* Forgets processes that ended a while ago. */

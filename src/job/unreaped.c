@@ -31,7 +31,7 @@ void unreaped_learn(struct unreaped *u, const struct job_roster *jobs, const str
 }
 
 /* The table forgets the dead after a while, but not these. */
-void unreaped_list(struct unreaped *u, struct job_roster *jobs, struct sample *to)
+void unreaped_list(struct unreaped *u, struct job_roster *jobs, struct sample_request *to)
 {
 	vec_each(&u->list, one) {
 		struct proc_id *id = vec_push(&to->focus, PROCS_MAX);

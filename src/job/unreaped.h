@@ -24,7 +24,7 @@ struct unreaped {
 void unreaped_learn(struct unreaped *u, const struct job_roster *jobs, const struct event *events,
                     size_t n);
 /* Adds them to the focus; they stay members of their job. */
-void unreaped_list(struct unreaped *u, struct job_roster *jobs, struct sample *to);
+void unreaped_list(struct unreaped *u, struct job_roster *jobs, struct sample_request *to);
 /* Forgets those that were in the focus of this tick and are gone. */
 void unreaped_forget(struct unreaped *u, struct job_roster *jobs, const struct snapshot *snap);
 void unreaped_done(struct unreaped *u);

@@ -5,9 +5,10 @@
 
 void sample_reset(struct sample *s)
 {
-	struct sample kept = { .text = s->text };
+	struct sample kept = { .text = s->text, .request.focus = s->request.focus };
 
 	buf_relax(&kept.text);
+	vec_relax(&kept.request.focus);
 #define X(container, name)                                                                         \
 	kept.name = s->name;                                                                       \
 	vec_relax(&kept.name);
@@ -21,6 +22,7 @@ void sample_done(struct sample *s)
 #define X(container, name) vec_done(&s->name);
 	SAMPLE_LISTS(X)
 #undef X
+	vec_done(&s->request.focus);
 	buf_done(&s->text);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sample.h - what the kernel reported at one tick: raw counters, each present or absent, and the events
- * since the last one. Only probes fill it; the engine sets what they are asked for. It owns all it holds;
- * nothing in it points elsewhere, but for `last`. */
+ * since the last one. Only probes fill it; the engine writes the request that they read. It owns all it
+ * holds; nothing in it points elsewhere, but for `last`. */
 #pragma once
 
 #include "base/buf.h"
@@ -23,10 +23,10 @@
 struct proc_pss {
 	uint64_t anon_bytes, shmem_bytes; /* each page divided by its users; 0 before Linux 5.9 */
 	uint64_t whole_anon_bytes;        /* undivided */
-	uint64_t shared_anon_bytes; /* of whole_anon_bytes, that others use, too */
-	bool knows_shared_anon;     /* not if it has changed pages of files or shared memory, too */
-	bool is_fresh;              /* read at this tick */
-	bool is_current;            /* none of those that it shares pages with has changed since */
+	uint64_t shared_anon_bytes;       /* of whole_anon_bytes, that others use, too */
+	bool knows_shared_anon; /* not if it has changed pages of files or shared memory, too */
+	bool is_fresh;          /* read at this tick */
+	bool is_current;        /* none of those that it shares pages with has changed since */
 };
 
 struct proc_sample {
@@ -55,14 +55,20 @@ enum sample_want {
 	WANT_LIMITS = 1 << 2, /* of processes of jobs: part of WANT_PSS, at a small cost */
 };
 
+/* What the engine asks the probes for; they only read it. */
+struct sample_request {
+	unsigned want;             /* enum sample_want */
+	VEC(struct proc_id) focus; /* processes of jobs: details are read for these first */
+	bool focus_only;           /* no process outside the focus need be read */
+	pid_t tree; /* with it: also the descendants of this process; 0: the focus is complete */
+};
+
 /* The lists of a sample, X(container, name): declared, reset and freed from this table.
- *	focus     processes of jobs: details are read for these first; set by the engine
  *	procs     ascending by pid
  *	gpus      one that does not answer is listed without readings
  *	syscalls  of traced processes, since the last sample
  *	flights   of those that failed since: their last calls, in flight_calls */
 #define SAMPLE_LISTS(X)                                                                            \
-	X(VEC(struct proc_id), focus)                                                              \
 	X(VEC(struct proc_sample), procs)                                                          \
 	X(VEC(struct gpu_sample), gpus)                                                            \
 	X(VEC(struct gpu_use), gpu_uses)                                                           \
@@ -72,12 +78,11 @@ enum sample_want {
 	X(VEC(struct flight_call), flight_calls)
 
 struct sample {
-	/* Set by the engine before the probes are read. */
+	struct sample_request request;
+
+	/* Set before the probes are read. */
 	uint64_t wall_ns, mono_ns, boot_ns;
-	unsigned cpus; /* that processes can run on at one moment; 0: not known */
-	unsigned want;
-	bool focus_only; /* no process outside the focus need be read */
-	pid_t tree; /* with it: also the descendants of this process; 0: the focus is complete */
+	unsigned cpus;             /* that processes can run on at one moment; 0: not known */
 	const struct sample *last; /* the one before, while the probes are read; NULL: none */
 
 	/* Filled by probes. */
@@ -85,12 +90,12 @@ struct sample {
 	struct host_readings host;
 	struct cgroup_readings cgroup; /* the group this recorder lives in */
 	bool procs_complete;           /* false: some are hidden from us or were not read */
-	bool events_complete;  /* a lifecycle source watched all the time and lost nothing */
-	bool syscalls_lost;    /* some calls of traced processes were not counted */
+	bool events_complete; /* a lifecycle source watched all the time and lost nothing */
+	bool syscalls_lost;   /* some calls of traced processes were not counted */
 	bool syscalls_are_open; /* some threads are, or have ended, in the call that they were traced in: its
 	                         * time is missing */
 	bool syscalls_are_slow; /* how they are counted makes them take longer */
-	uint64_t aside_cpu_ns; /* spent for it in other threads than the one that reads */
+	uint64_t aside_cpu_ns;  /* spent for it in other threads than the one that reads */
 #define X(container, name) container name;
 	SAMPLE_LISTS(X)
 #undef X

@@ -42,7 +42,7 @@ static inline int live_try(struct live *live, const struct probe_ops *ops, struc
 
 	env.reader = process_reader_new(env.root_fd);
 	*live = (struct live){ .ops = ops, .root_fd = env.root_fd, .reader = env.reader };
-	live->out.want = WANT_ALL;
+	live->out.request.want = WANT_ALL;
 	live->out.events_complete = true;
 	return ops->open(&env, &live->self, err);
 }
@@ -75,7 +75,7 @@ static inline void live_turn(struct live *live)
 	live->last = live->out;
 	live->out = oldest;
 	sample_reset(&live->out);
-	live->out.want = WANT_ALL;
+	live->out.request.want = WANT_ALL;
 	live->out.last = &live->last;
 }
 

@@ -91,12 +91,12 @@ static int search_crowd(struct tree *t, pid_t count, uint64_t files)
 	}
 	do {
 		sample_reset(&sample);
-		sample.focus_only = true;
+		sample.request.focus_only = true;
 		sample.mono_ns = (uint64_t)(ticks + 1) * NS_PER_S;
 		add_procs(1, count);
 		vec_each(&sample.procs, p) {
 			readings_set(&p->r, PROC_FDS, files);
-			*vec_push(&sample.focus, SIZE_MAX) = p->id;
+			*vec_push(&sample.request.focus, SIZE_MAX) = p->id;
 		}
 		read_tree(&t->env);
 		assert_int_equal(sample.gpus.at[0].knows_processes, sample.gpu_uses.len == 1);
@@ -112,7 +112,7 @@ static void test_drm_search__goes_through_a_crowd_a_few_at_a_time(void **state)
 	begin();
 	assert_in_range(search_crowd(&t, 900, 3), 20, 40);
 	sample_reset(&sample);
-	sample.focus_only = true;
+	sample.request.focus_only = true;
 	add_procs(900, 900);
 	read_tree(&t.env);
 	assert_int_equal(sample.gpu_uses.len, 1);

@@ -61,7 +61,7 @@ static void tick(struct fixture *f)
 {
 	const struct snapshot_origin origin = { .seq = 1, .started_boot_ns = T0_NS, .pid = 77 };
 
-	jobs_focus(f->jobs, &f->cur);
+	jobs_focus(f->jobs, &f->cur, &f->cur.request);
 	jobs_learn(f->jobs, &f->cur);
 	snapshot_build(&f->prev, &f->cur, &f->jobs->roster, &origin, &f->snap);
 	jobs_figures(f->jobs, &f->snap);
@@ -104,9 +104,9 @@ static void test_jobs__focus_on_the_living(void **state)
 	end = add_event(&f, EVENT_EXIT, ROOT);
 	end->has_exit_code = true;
 	readings_set(&end->final, PROC_CPU_TIME, 1); /* it was reaped */
-	jobs_focus(f.jobs, &f.cur);
-	assert_int_equal(f.cur.focus.len, 1);
-	assert_int_equal(f.cur.focus.at[0].pid, CHILD.pid);
+	jobs_focus(f.jobs, &f.cur, &f.cur.request);
+	assert_int_equal(f.cur.request.focus.len, 1);
+	assert_int_equal(f.cur.request.focus.at[0].pid, CHILD.pid);
 	fixture_done(&f);
 }
 

@@ -91,7 +91,7 @@ static void test_process_files_parse_shmem__finds_shared_memory_or_none(void **s
 static void test_process_details__reads_a_frozen_machine(void **state)
 {
 	struct probe_env env = tree_frozen("proc-6.18");
-	struct sample s = { .want = WANT_ALL };
+	struct sample s = { .request.want = WANT_ALL };
 	void *tasks = tree_probe(&probe_tasks_proc, &env, &s),
 	     *self = tree_probe(&probe_detail, &env, &s);
 	struct proc_sample *sleeper = sample_find_proc(&s, 700), *worker = sample_find_proc(&s, 9);
@@ -104,8 +104,8 @@ static void test_process_details__reads_a_frozen_machine(void **state)
 	assert_true(readings_has(&sleeper->r, PROC_FD_LIMIT));
 	assert_false(readings_has(&worker->r, PROC_PSS) || readings_has(&worker->r, PROC_FD_LIMIT));
 	assert_true(sleeper->pss.is_fresh);
-	s.want = WANT_FDS_IO |
-	         WANT_LIMITS; /* the next tick keeps it, and others may share by then */
+	s.request.want = WANT_FDS_IO |
+	                 WANT_LIMITS; /* the next tick keeps it, and others may share by then */
 	assert_int_equal(probe_detail.read(self, &s, &err), 0);
 	assert_int_equal(sleeper->r.value[PROC_PSS], 323 * 1024);
 	assert_false(sleeper->pss.is_fresh || sleeper->pss.is_current);
@@ -138,7 +138,7 @@ static void fill_sample(struct sample *s, int first, int n)
 
 	sample_reset(s);
 	s->mono_ns = last_ns + NS_PER_S;
-	s->want = WANT_ALL;
+	s->request.want = WANT_ALL;
 	for (int i = 0; i < n; i++) {
 		struct proc_sample *p = sample_add_proc(s);
 
@@ -150,7 +150,7 @@ static void fill_sample(struct sample *s, int first, int n)
 
 static void add_focus(struct sample *s, struct proc_id id)
 {
-	struct proc_id *focus = vec_push(&s->focus, 16);
+	struct proc_id *focus = vec_push(&s->request.focus, 16);
 
 	if (focus)
 		*focus = id;
@@ -367,7 +367,7 @@ static void test_process_details__rests_when_it_is_not_wanted(void **state)
 	(void)state;
 	put_process(&t, 1000);
 	fill_sample(&s, 1000, 1);
-	s.want = WANT_FDS_IO;
+	s.request.want = WANT_FDS_IO;
 	self = tree_probe(&probe_detail, &t.env, &s);
 	assert_int_equal(count_pss(&s), 0);
 	probe_detail.close(self);
@@ -379,13 +379,13 @@ static void test_process_details__reads_the_limits_of_jobs_alone_when_no_more_is
 	void **state)
 {
 	struct probe_env env = tree_frozen("proc-6.18");
-	struct sample s = { .want = WANT_FDS_IO };
+	struct sample s = { .request.want = WANT_FDS_IO };
 	void *tasks = tree_probe(&probe_tasks_proc, &env, &s), *self = NULL;
 	struct proc_sample *sleeper = sample_find_proc(&s, 700);
 	struct err err;
 
 	(void)state;
-	s.want = WANT_FDS_IO | WANT_LIMITS;
+	s.request.want = WANT_FDS_IO | WANT_LIMITS;
 	add_focus(&s, sleeper->id);
 	self = tree_probe(&probe_detail, &env, &s);
 	assert_true(readings_has(&sleeper->r, PROC_FD_LIMIT));
@@ -420,10 +420,10 @@ static size_t tick_limits(void *self, struct sample *s, int n, uint64_t fds, uin
 	size_t count = 0;
 
 	fill_sample(s, 1000, n);
-	s->want = WANT_FDS_IO | WANT_LIMITS;
-	vec_reset(&s->focus);
+	s->request.want = WANT_FDS_IO | WANT_LIMITS;
+	vec_reset(&s->request.focus);
 	vec_each(&s->procs, p) {
-		struct proc_id *focus = vec_push(&s->focus, 1000);
+		struct proc_id *focus = vec_push(&s->request.focus, 1000);
 
 		*focus = p->id;
 		readings_set(&p->r, PROC_FDS, fds);
@@ -511,7 +511,7 @@ static void test_process_details__asks_a_crowd_for_their_limits_in_turns(void **
 static void test_process_details__agrees_with_what_this_process_knows_of_itself(void **state)
 {
 	struct probe_env env = tree_live();
-	struct sample s = { .want = WANT_ALL };
+	struct sample s = { .request.want = WANT_ALL };
 	void *tasks = tree_probe(&probe_tasks_proc, &env, &s), *self = NULL;
 	struct proc_sample *me = sample_find_proc(&s, getpid());
 
@@ -532,7 +532,7 @@ static void test_process_details__agrees_with_what_this_process_knows_of_itself(
 /* As nobody: our parent is root's. 0 when the refusal was remembered and reported. */
 static int read_as_nobody(const struct probe_env *env)
 {
-	struct sample s = { .want = WANT_ALL };
+	struct sample s = { .request.want = WANT_ALL };
 	struct probe_health h;
 	struct proc_sample *parent;
 	void *tasks, *self;

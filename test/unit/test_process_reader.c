@@ -273,7 +273,7 @@ static bool does_plain_read_hang(pid_t target)
 static int scan_beside(const struct stage *stage)
 {
 	struct probe_env env = tree_live();
-	struct sample s = { .want = WANT_ALL };
+	struct sample s = { .request.want = WANT_ALL };
 	struct err err = { 0 };
 	uint64_t begin = clock_mono_ns();
 	void *self = tree_probe(&probe_tasks_proc, &env, &s);

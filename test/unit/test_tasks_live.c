@@ -23,7 +23,7 @@ struct live {
 
 static struct live live_open(void)
 {
-	struct live l = { .env = tree_live(), .s.want = WANT_ALL };
+	struct live l = { .env = tree_live(), .s.request.want = WANT_ALL };
 
 	l.self = tree_probe(&probe_tasks_proc, &l.env, &l.s);
 	return l;
@@ -34,7 +34,7 @@ static void live_read(struct live *l)
 	struct err err = { 0 };
 
 	sample_reset(&l->s);
-	l->s.want = WANT_ALL;
+	l->s.request.want = WANT_ALL;
 	if (probe_tasks_proc.read(l->self, &l->s, &err) < 0)
 		fail_msg("%s", err.msg);
 }

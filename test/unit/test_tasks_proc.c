@@ -3,7 +3,7 @@
 
 static void *scan(const struct probe_env *env, unsigned want, struct sample *out)
 {
-	out->want = want;
+	out->request.want = want;
 	return tree_probe(&probe_tasks_proc, env, out);
 }
 
@@ -73,7 +73,7 @@ static void test_tasks_proc__allocates_nothing_when_nothing_changes(void **state
 	(void)state;
 	for (int i = 0; i < 3; i++) {
 		sample_reset(&s);
-		s.want = WANT_ALL;
+		s.request.want = WANT_ALL;
 		assert_int_equal(probe_tasks_proc.read(self, &s, &err), 0);
 		assert_ptr_equal(s.procs.at, before.procs.at);
 		assert_ptr_equal(s.text.at, before.text.at);

@@ -52,7 +52,7 @@ static struct sampler *open_fake(unsigned fails, pid_t member)
 	fake.tries = 0;
 	fake.fails = fails;
 	assert_int_equal(sampler_open(&options, &s, &err), 0);
-	*vec_push(&sampler_sample(s)->focus, PROCS_MAX) = (struct proc_id){ member, 1 };
+	*vec_push(&sampler_request(s)->focus, PROCS_MAX) = (struct proc_id){ member, 1 };
 	return s;
 }
 
@@ -84,7 +84,7 @@ static void test_tracing_follow__gives_up_in_the_end_but_tries_others(void **sta
 		assert_true(tracing_follow(&t, s, jobs)); /* the same reason is no news */
 	assert_int_equal(fake.tries, 3);
 	fake.fails = 0;
-	*vec_push(&sampler_sample(s)->focus, PROCS_MAX) = (struct proc_id){ 101, 1 };
+	*vec_push(&sampler_request(s)->focus, PROCS_MAX) = (struct proc_id){ 101, 1 };
 	assert_true(tracing_follow(&t, s, jobs));
 	assert_int_equal(fake.tries, 4);
 	assert_int_equal(fake.last, 101);
@@ -93,7 +93,8 @@ static void test_tracing_follow__gives_up_in_the_end_but_tries_others(void **sta
 	sampler_close(s);
 }
 
-static void test_tracing_follow__leaves_out_what_another_recorder_writes_into_our_store(void **state)
+static void test_tracing_follow__leaves_out_what_another_recorder_writes_into_our_store(
+	void **state)
 {
 	struct sampler *s = open_fake(0, 100);
 	struct jobs *jobs = jobs_new(NULL);
@@ -104,7 +105,7 @@ static void test_tracing_follow__leaves_out_what_another_recorder_writes_into_ou
 	            (struct job_ref){ .job = other->row->job.handle });
 	assert_true(tracing_follow(&t, s, jobs));
 	assert_int_equal(fake.tries, 0);
-	*vec_push(&sampler_sample(s)->focus, PROCS_MAX) = (struct proc_id){ 101, 1 };
+	*vec_push(&sampler_request(s)->focus, PROCS_MAX) = (struct proc_id){ 101, 1 };
 	assert_true(tracing_follow(&t, s, jobs));
 	assert_int_equal(fake.tries, 1);
 	assert_int_equal(fake.last, 101);

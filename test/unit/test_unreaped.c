@@ -39,9 +39,9 @@ static void learn(struct fixture *s, enum event_kind kind, pid_t pid, bool has_t
 
 static size_t list(struct fixture *s)
 {
-	vec_reset(&s->sample.focus);
-	unreaped_list(&s->u, &s->jobs, &s->sample);
-	return s->sample.focus.len;
+	vec_reset(&s->sample.request.focus);
+	unreaped_list(&s->u, &s->jobs, &s->sample.request);
+	return s->sample.request.focus.len;
 }
 
 static void see(struct fixture *s, pid_t pid, uint64_t start_ticks, char state)
@@ -61,7 +61,7 @@ static void test_unreaped__are_members_that_ended_without_totals(void **state)
 	learn(&s, EVENT_EXIT, 99, false); /* not a child of the job */
 	learn(&s, EVENT_SPAWN, 12, false);
 	assert_int_equal(list(&s), 1);
-	assert_int_equal(s.sample.focus.at[0].pid, 10);
+	assert_int_equal(s.sample.request.focus.at[0].pid, 10);
 	learn(&s, EVENT_TOTALS, 10, true);
 	assert_int_equal(list(&s), 0);
 	fixture_done(&s);
@@ -79,8 +79,8 @@ static void test_unreaped__are_forgotten_when_a_tick_does_not_find_them(void **s
 	see(&s, 12, 7, 'R'); /* its end was reported, and it is still on its way out */
 	unreaped_forget(&s.u, &s.jobs, &s.snap);
 	assert_int_equal(list(&s), 2);
-	assert_int_equal(s.sample.focus.at[0].pid, 10);
-	assert_int_equal(s.sample.focus.at[1].pid, 12);
+	assert_int_equal(s.sample.request.focus.at[0].pid, 10);
+	assert_int_equal(s.sample.request.focus.at[1].pid, 12);
 	fixture_done(&s);
 }
 

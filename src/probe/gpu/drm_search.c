@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/map.h"
 
-#define HOLDERS_MAX 256 /* processes that are read at every tick */
-#define SEARCHED_MAX 32 /* … and that are searched, of jobs; half as many others */
+#define HOLDERS_MAX 256  /* processes that are read at every tick */
+#define SEARCHED_MAX 32  /* … and that are searched, of jobs; half as many others */
 #define FILES_PER_S 2048 /* open files that are looked at: each takes some 3 us */
 #define FILES_MAX 4096   /* … at one tick, and at the first */
 #define FILES_USUAL 16   /* of a process of which that is not known */
@@ -81,10 +81,10 @@ static void search(struct drm_search *d, const struct proc_sample *p)
 /* Those that may have been given the file of a GPU since: of jobs first, each in its turn. */
 static void ask_jobs(struct drm_search *d, const struct sample *s)
 {
-	size_t n = s->focus.len;
+	size_t n = s->request.focus.len;
 
 	for (size_t i = 0, asked = 0; i < n && asked < SEARCHED_MAX && d->files_left > 0; i++) {
-		struct proc_id id = s->focus.at[d->next_of_jobs++ % n];
+		struct proc_id id = s->request.focus.at[d->next_of_jobs++ % n];
 		const struct proc_sample *p = sample_find_proc(s, id.pid);
 
 		if (!p || is_asked(d, p->id))
@@ -146,7 +146,7 @@ static bool knows_jobs(const struct drm_search *d, const struct sample *s)
 {
 	uint64_t value;
 
-	vec_each(&s->focus, id) {
+	vec_each(&s->request.focus, id) {
 		const struct proc_sample *p = sample_find_proc(s, id->pid);
 
 		if (p && !map_get(&d->searched, proc_key(p->id), &value))
@@ -168,7 +168,7 @@ void drm_search_read(struct drm_search *d, struct drm_clients *clients,
 	earn_files(d, to->mono_ns);
 	ask_holders(d, to);
 	ask_jobs(d, to);
-	if (!to->focus_only)
+	if (!to->request.focus_only)
 		ask_others(d, to);
 	process_reader_read(reader, d->requests.at, d->requests.len);
 	drm_clients_begin(clients, to->mono_ns);

@@ -305,15 +305,14 @@ static void report_lost_flights(struct syscalls_bpf *p)
 
 static bool has_open(const struct syscalls_bpf *p)
 {
-	return p->skel->bss->pass_open ||
-	       __atomic_load_n(&p->skel->bss->unknown, __ATOMIC_RELAXED);
+	return p->skel->bss->pass_open || __atomic_load_n(&p->skel->bss->unknown, __ATOMIC_RELAXED);
 }
 
 /* Between ticks only those that have ended report. */
 static int syscalls_bpf_read(void *self, struct sample *out, struct err *err)
 {
 	struct syscalls_bpf *p = self;
-	bool visits = out->want & WANT_SYSCALLS;
+	bool visits = out->request.want & WANT_SYSCALLS;
 	uint64_t lost;
 
 	out->syscalls_are_open = has_open(p);

@@ -340,7 +340,7 @@ static void follow_families(struct detail *self, struct sample *out)
 		f->members_before = f->members;
 		f->members = 0;
 	}
-	vec_each(&out->focus, id) {
+	vec_each(&out->request.focus, id) {
 		const struct proc_sample *p = sample_find_proc(out, id->pid);
 		const struct entry *e = entry_of(self, out, p);
 
@@ -380,7 +380,7 @@ static size_t choose_focus(struct detail *self, struct sample *out,
 {
 	size_t len = 0;
 
-	vec_each(&out->focus, id) {
+	vec_each(&out->request.focus, id) {
 		struct proc_sample *p = sample_find_proc(out, id->pid);
 		struct entry *e = entry_of(self, out, p);
 
@@ -459,10 +459,10 @@ static unsigned read_limits_near(struct detail *self, struct sample *out)
 static void read_limits(struct detail *self, struct sample *out)
 {
 	unsigned asked = read_limits_near(self, out);
-	size_t i = 0, n = out->focus.len, first = n ? self->next_asked % n : 0;
+	size_t i = 0, n = out->request.focus.len, first = n ? self->next_asked % n : 0;
 
 	for (; i < n && asked < ASKED_AGAIN_MAX && self->credit_ns > 0; i++) {
-		struct proc_id id = out->focus.at[(first + i) % n];
+		struct proc_id id = out->request.focus.at[(first + i) % n];
 		struct proc_sample *p = sample_find_proc(out, id.pid);
 		struct entry *e = entry_without_limit(self, out, p);
 
@@ -551,7 +551,7 @@ static size_t count_sharers(const struct detail *self, const struct sample *out,
 {
 	size_t sharers = 0;
 
-	vec_each(&out->focus, id) {
+	vec_each(&out->request.focus, id) {
 		const struct proc_sample *p = sample_find_proc(out, id->pid);
 		const struct entry *e = entry_of(self, out, p);
 
@@ -575,7 +575,7 @@ static void read_sharers(struct detail *self, struct sample *out)
 	if (!has_changed)
 		return;
 	self->sharers = sharers;
-	vec_each(&out->focus, id) {
+	vec_each(&out->request.focus, id) {
 		struct proc_sample *p = sample_find_proc(out, id->pid);
 		struct entry *e = entry_of(self, out, p);
 
@@ -620,7 +620,7 @@ static int detail_read(void *self_, struct sample *out, struct err *err)
 	bool is_new = false;
 
 	(void)err;
-	if (!(out->want & (WANT_PSS | WANT_LIMITS)))
+	if (!(out->request.want & (WANT_PSS | WANT_LIMITS)))
 		return 0;
 	earn_credit(self, out->mono_ns);
 	self->tick++;
@@ -628,7 +628,8 @@ static int detail_read(void *self_, struct sample *out, struct err *err)
 		return 0;
 	find_forks(self, out);
 	read_limits(self, out);
-	self->is_round = out->want & WANT_PSS || count_sharers(self, out, &is_new) < self->sharers;
+	self->is_round = out->request.want & WANT_PSS ||
+	                 count_sharers(self, out, &is_new) < self->sharers;
 	if (self->is_round)
 		take_all_turns(self, out);
 	out->aside_cpu_ns += process_reader_cpu_ns(self->reader) - begin_ns;

@@ -167,7 +167,7 @@ static void add_hidden(struct tasks_bpf *self, struct sample *out)
 static void set_focus(struct tasks_bpf *self, const struct sample *out)
 {
 	tasks_load_clear_focus(self->load);
-	vec_each(&out->focus, id)
+	vec_each(&out->request.focus, id)
 		tasks_load_add_focus(self->load, id->pid);
 }
 

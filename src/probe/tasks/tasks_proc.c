@@ -155,12 +155,12 @@ static void read_requests(struct tasks_proc *self, struct sample *out)
 	for (size_t i = first; i < out->procs.len; i++)
 		if (out->procs.at[i].state == 'Z' &&
 		    readings_or(&out->procs.at[i].r, PROC_THREADS, 1) > 1)
-			read_stand_in(self, out->want, &out->procs.at[i]);
+			read_stand_in(self, out->request.want, &out->procs.at[i]);
 }
 
 static void scan_pid(struct tasks_proc *self, pid_t pid, struct sample *out)
 {
-	bool wants_io = out->want & WANT_FDS_IO;
+	bool wants_io = out->request.want & WANT_FDS_IO;
 
 	self->requests[self->request_count++] = (struct process_request){
 		.pid = pid,
@@ -192,7 +192,7 @@ static void scan_focus(struct tasks_proc *self, struct sample *out)
 {
 	size_t in_tree = out->procs.len;
 
-	vec_each(&out->focus, id) {
+	vec_each(&out->request.focus, id) {
 		bool is_there = false;
 
 		for (size_t i = 0; i < in_tree && !is_there; i++)
@@ -239,7 +239,7 @@ static void scan_children(struct tasks_proc *self, pid_t pid, struct sample *out
 /* What is added to the sample is gone through in its turn. */
 static void scan_tree(struct tasks_proc *self, struct sample *out)
 {
-	scan_children(self, out->tree, out);
+	scan_children(self, out->request.tree, out);
 	for (size_t i = 0; i < out->procs.len; i++)
 		scan_children(self, out->procs.at[i].id.pid, out);
 }
@@ -252,11 +252,11 @@ static int tasks_proc_read(void *self_, struct sample *out, struct err *err)
 	self->unreadable = self->no_io = self->stale = self->unknown = 0;
 	self->is_exhausted = false;
 	out->procs_complete = true;
-	if (!out->focus_only && scan_all(self, out, err) < 0)
+	if (!out->request.focus_only && scan_all(self, out, err) < 0)
 		return -err->code;
-	if (out->focus_only && out->tree)
+	if (out->request.focus_only && out->request.tree)
 		scan_tree(self, out);
-	if (out->focus_only)
+	if (out->request.focus_only)
 		scan_focus(self, out);
 	command_cache_end_tick(self->commands, out);
 	vec_copy(&self->last.procs, &out->procs);
