@@ -194,7 +194,7 @@ def test_its_colors_are_those_of_the_terminal_and_can_be_read_on_white_and_on_bl
 	screen.type("q")
 
 
-def test_the_mouse_selects_and_the_wheel_scrolls(proctor, children, screen):
+def test_a_click_selects_a_row(proctor, children, screen):
 	workers = [children.spawn(["sleep", "300.%d" % (625 + i)]) for i in range(3)]
 	screen.run("env", "TERM=xterm", proctor.binary, "top")
 	screen.wait("in no job")
@@ -202,7 +202,7 @@ def test_the_mouse_selects_and_the_wheel_scrolls(proctor, children, screen):
 	lines = screen.wait("3 in no job", *(r"sleep 300\.%d" % (625 + i) for i in range(3))).splitlines()
 	for worker in (workers[2], workers[0]):
 		row = next(number for number, line in enumerate(lines, 1) if " %d " % worker.pid in line)
-		screen.type("-l", "\x1b[M %c%c" % (32 + 10, 32 + row))
+		screen.type("-l", "\x1b[<0;10;{0}M\x1b[<0;10;{0}m".format(row))  # as a terminal reports a click
 		screen.wait(r"^ pid %d " % worker.pid)
 	screen.type("q")
 
