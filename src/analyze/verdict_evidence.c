@@ -69,7 +69,7 @@ void evidence_add_memory(const struct job *job, struct verdict *v)
 	e->unit = UNIT_BYTES;
 }
 
-void evidence_add_sender(struct verdict *v, const struct verdict_sign *s, const char *name)
+void evidence_add_sender(struct verdict *v, const struct verdict_event *s, const char *name)
 {
 	struct evidence *e = verdict_add(v, EVIDENCE_SENDER);
 

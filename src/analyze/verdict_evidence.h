@@ -19,7 +19,7 @@ void evidence_add_ends(const struct verdict_context *c, struct verdict *v);
 /* The memory in use of what was allowed, if both are known. */
 void evidence_add_memory(const struct job *job, struct verdict *v);
 /* `name` is that of the process which received the signal. */
-void evidence_add_sender(struct verdict *v, const struct verdict_sign *s, const char *name);
+void evidence_add_sender(struct verdict *v, const struct verdict_event *s, const char *name);
 struct evidence *evidence_add_text(struct verdict *v, enum evidence_kind kind, uint64_t at_ns,
                                    const char *text);
 void evidence_add_limit(struct verdict *v, uint64_t at_ns, const char *text, uint64_t value,

@@ -65,25 +65,25 @@ void verdict_facts_add_event(struct verdict_facts *f, const struct event_record 
 	const uint64_t kinds = UINT64_C(1) << EVENT_SIGNAL | UINT64_C(1) << EVENT_KILL |
 	                       UINT64_C(1) << EVENT_OOM | UINT64_C(1) << EVENT_LIMIT |
 	                       UINT64_C(1) << EVENT_DISK | UINT64_C(1) << EVENT_GPU;
-	struct verdict_sign *s;
+	struct verdict_event *s;
 
 	if (e->kind == EVENT_EXEC)
 		add_exec(f, e);
 	if (!(kinds >> e->kind & 1))
 		return;
-	s = vec_push(&f->signs, VERDICT_SIGNS_MAX);
+	s = vec_push(&f->events, VERDICT_EVENTS_MAX);
 	if (!s) { /* the last ones explain the end */
-		s = &f->signs.at[VERDICT_SIGNS_MAX - 1];
-		memmove(f->signs.at, f->signs.at + 1, (VERDICT_SIGNS_MAX - 1) * sizeof *s);
+		s = &f->events.at[VERDICT_EVENTS_MAX - 1];
+		memmove(f->events.at, f->events.at + 1, (VERDICT_EVENTS_MAX - 1) * sizeof *s);
 	}
-	*s = (struct verdict_sign){ .kind = e->kind,
-		                    .at_ns = e->wall_ns,
-		                    .id = e->process,
-		                    .signal = e->signal,
-		                    .has_sender = e->has_sender,
-		                    .sender_pid = e->sender_pid,
-		                    .sender_uid = e->sender_uid,
-		                    .count = e->count };
+	*s = (struct verdict_event){ .kind = e->kind,
+		                     .at_ns = e->wall_ns,
+		                     .id = e->process,
+		                     .signal = e->signal,
+		                     .has_sender = e->has_sender,
+		                     .sender_pid = e->sender_pid,
+		                     .sender_uid = e->sender_uid,
+		                     .count = e->count };
 	snprintf(s->sender, sizeof s->sender, "%s", e->sender_comm ? e->sender_comm : "");
 	snprintf(s->name, sizeof s->name, "%s", e->name ? e->name : "");
 	snprintf(s->text, sizeof s->text, "%s", e->details ? e->details : "");
@@ -155,7 +155,7 @@ void verdict_facts_add_error(struct verdict_facts *f, const char *call, const ch
 void verdict_facts_done(struct verdict_facts *f)
 {
 	vec_done(&f->deaths);
-	vec_done(&f->signs);
+	vec_done(&f->events);
 	vec_done(&f->errors);
 	map_done(&f->members);
 	map_done(&f->death_of);

@@ -8,7 +8,7 @@
 #include "model/verdict.h"
 
 #define VERDICT_DEATHS_MAX 65536
-#define VERDICT_SIGNS_MAX 4096
+#define VERDICT_EVENTS_MAX 4096
 #define VERDICT_ERRORS_MAX 256
 
 /* A process that ended of a signal, or with a status other than 0. */
@@ -24,7 +24,7 @@ struct verdict_death {
 };
 
 /* What an event reports about one process or the whole job. */
-struct verdict_sign {
+struct verdict_event {
 	enum event_kind kind;
 	uint64_t at_ns;
 	struct proc_id id;
@@ -63,7 +63,7 @@ struct verdict_facts {
 	struct proc_id first; /* of its processes; pid 0: none is known */
 	VEC(struct verdict_death) deaths;
 	struct map death_of; /* proc_key → its index */
-	VEC(struct verdict_sign) signs; /* in the order of time */
+	VEC(struct verdict_event) events; /* in the order of time */
 	VEC(struct verdict_error) errors;
 	struct map members; /* pid → 1: of its processes */
 	bool has_calls;     /* system calls were counted or kept: errors would be among them */

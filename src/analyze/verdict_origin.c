@@ -12,12 +12,12 @@
 #define ORDER_SLACK_NS (50 * NS_PER_MS) /* ends are reported by different CPUs */
 #define DEPTH_MAX 32
 
-const struct verdict_sign *verdict_find_signal(const struct verdict_facts *f, struct proc_id id,
-                                               int signal)
+const struct verdict_event *verdict_find_signal(const struct verdict_facts *f, struct proc_id id,
+                                                int signal)
 {
-	const struct verdict_sign *found = NULL;
+	const struct verdict_event *found = NULL;
 
-	vec_each(&f->signs, s)
+	vec_each(&f->events, s)
 		if ((s->kind == EVENT_SIGNAL || s->kind == EVENT_KILL) && s->signal == signal &&
 		    proc_id_eq(s->id, id) &&
 		    /* a handler ends by sending the signal to itself: what others sent counts */
@@ -47,7 +47,7 @@ const char *const verdict_shells[] = { "sh", "bash", "dash", "zsh", "ksh", "fish
 /* When one part of a job fails, the others are often ended by the job itself. */
 static bool was_ended_by_job(const struct verdict_facts *f, const struct verdict_death *d)
 {
-	const struct verdict_sign *s = d->signal ? verdict_find_signal(f, d->id, d->signal) : NULL;
+	const struct verdict_event *s = d->signal ? verdict_find_signal(f, d->id, d->signal) : NULL;
 
 	return s && s->sender_pid != d->id.pid && is_member(f, s->sender_pid) &&
 	       !verdict_is_named(s->sender, verdict_timeouts);

@@ -17,8 +17,8 @@ void verdict_find_origin(const struct verdict_facts *f, struct proc_id command,
 /* Whether the parent ended as its child did. */
 bool verdict_is_passed_on(const struct verdict_death *child, const struct verdict_death *parent);
 /* The last such signal to the process; what others sent counts more than what it sent to itself. NULL: none is known. */
-const struct verdict_sign *verdict_find_signal(const struct verdict_facts *f, struct proc_id id,
-                                               int signal);
+const struct verdict_event *verdict_find_signal(const struct verdict_facts *f, struct proc_id id,
+                                                int signal);
 /* Whether the name is in the list, which ends with NULL. */
 bool verdict_is_named(const char *name, const char *const *list);
 extern const char *const verdict_timeouts[]; /* names of coreutils' timeout */

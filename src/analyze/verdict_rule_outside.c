@@ -29,7 +29,7 @@ static const struct verdict_death *find_victim(const struct verdict_context *c, 
 	const struct verdict_death *found = NULL;
 	struct proc_id chosen = { 0 };
 
-	vec_each(&c->f->signs, s)
+	vec_each(&c->f->events, s)
 		if (s->kind == EVENT_OOM) {
 			chosen = s->id;
 			*ret_at_ns = s->at_ns;
@@ -102,17 +102,17 @@ static bool is_command_to_end(int signal)
 
 /* Signals that another process, a terminal or the kernel sent to the process that failed first. One that it handled
  * counts if it ended soon after. */
-static const struct verdict_sign *find_reason(const struct verdict_context *c, bool *ret_handled)
+static const struct verdict_event *find_reason(const struct verdict_context *c, bool *ret_handled)
 {
 	const struct verdict_death *d = c->origin.first;
-	const struct verdict_sign *found = NULL;
+	const struct verdict_event *found = NULL;
 
 	*ret_handled = false;
 	if (!d)
 		return NULL;
 	if (d->signal)
 		return verdict_find_signal(c->f, d->id, d->signal);
-	vec_each(&c->f->signs, s)
+	vec_each(&c->f->events, s)
 		if (s->kind == EVENT_SIGNAL && proc_id_eq(s->id, d->id) &&
 		    s->sender_pid != d->id.pid && s->has_sender && is_command_to_end(s->signal) &&
 		    s->at_ns <= d->ended_ns && d->ended_ns - s->at_ns <= HANDLED_WITHIN_NS)
@@ -124,7 +124,7 @@ static const struct verdict_sign *find_reason(const struct verdict_context *c, b
 /* By its status; or, as it ends where it had to send SIGKILL, by the same signal to itself. */
 static bool is_timeout_end(const struct verdict_facts *f, const struct verdict_death *d)
 {
-	const struct verdict_sign *s;
+	const struct verdict_event *s;
 
 	if (!verdict_is_named(d->name, verdict_timeouts))
 		return false;
@@ -167,7 +167,7 @@ bool verdict_rule_sent(const struct verdict_context *c, struct verdict *v)
 		                                      NULL };
 	const struct verdict_death *d = c->origin.first;
 	bool is_handled, is_terminal, is_passed_on;
-	const struct verdict_sign *s = find_reason(c, &is_handled);
+	const struct verdict_event *s = find_reason(c, &is_handled);
 
 	if (!s || !s->has_sender || s->sender_pid == d->id.pid)
 		return false;

@@ -41,7 +41,7 @@ static int handled_fault(const struct verdict_facts *f, const struct verdict_dea
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE };
 
 	for (size_t i = 0; i < ARRAY_LEN(faults); i++) {
-		const struct verdict_sign *s = verdict_find_signal(f, d->id, faults[i]);
+		const struct verdict_event *s = verdict_find_signal(f, d->id, faults[i]);
 
 		if (s && s->has_sender && s->sender_pid == 0 && s->at_ns <= d->ended_ns &&
 		    d->ended_ns - s->at_ns <= NS_PER_S)
@@ -68,7 +68,7 @@ bool verdict_rule_fault(const struct verdict_context *c, struct verdict *v)
 	};
 	const struct verdict_death *d = c->origin.first;
 	int signal = d ? d->signal ? d->signal : handled_fault(c->f, d) : 0;
-	const struct verdict_sign *s = signal ? verdict_find_signal(c->f, d->id, signal) : NULL;
+	const struct verdict_event *s = signal ? verdict_find_signal(c->f, d->id, signal) : NULL;
 	bool is_sure = s && s->has_sender && strcmp(s->name, EVENT_FOR_PROTECTED) != 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(faults); i++)

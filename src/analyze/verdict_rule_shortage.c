@@ -7,9 +7,9 @@
 #define GPU_FAULT_WITHIN_NS (10 * NS_PER_S)
 #define GPU_FULL_PERCENT 97
 
-static const struct verdict_sign *find_disk(const struct verdict_facts *f, const char *name)
+static const struct verdict_event *find_disk(const struct verdict_facts *f, const char *name)
 {
-	vec_each(&f->signs, s)
+	vec_each(&f->events, s)
 		if (s->kind == EVENT_DISK && strcmp(s->name, name) == 0)
 			return s;
 	return NULL;
@@ -120,7 +120,7 @@ bool verdict_rule_disk(const struct verdict_context *c, struct verdict *v)
 	if (c->f->has_calls && c->job->figures[JOB_FIGURE_SYSCALLS].quality == QUALITY_EXACT)
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-		const struct verdict_sign *s = find_disk(c->f, kinds[i].name);
+		const struct verdict_event *s = find_disk(c->f, kinds[i].name);
 
 		if (!s)
 			continue;
@@ -168,9 +168,9 @@ bool verdict_rule_out_of_files(const struct verdict_context *c, struct verdict *
 /* The driver names no process: that the job failed at the same time makes it likely. */
 bool verdict_rule_gpu_fault(const struct verdict_context *c, struct verdict *v)
 {
-	const struct verdict_sign *found = NULL;
+	const struct verdict_event *found = NULL;
 
-	vec_each(&c->f->signs, s)
+	vec_each(&c->f->events, s)
 		if (s->kind == EVENT_GPU &&
 		    (strcmp(s->name, "xid") == 0 || strcmp(s->name, "lost") == 0) &&
 		    s->at_ns + GPU_FAULT_WITHIN_NS >= c->job->ended_ns)

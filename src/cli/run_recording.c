@@ -239,7 +239,7 @@ static void load_past(void *self)
 	if (!jobs->rows.len)
 		return;
 	how.job = &jobs->rows.at[0]->job;
-	(void)!type_history_load(r->worker, &how, &ignored);
+	(void)!type_history_loader_start(r->worker, &how, &ignored);
 }
 
 void run_recording_watch(struct run_recording *r, struct loop *loop, struct engine *engine)

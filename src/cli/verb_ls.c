@@ -49,7 +49,7 @@ static int add_job(void *self, const struct job *job)
 	if (list->is_stats)
 		return all_type_stats_add(&list->stats, job);
 	if (list->cli->json)
-		jobs_json_add(&list->page.json, job);
+		jobs_view_add_json(&list->page.json, job);
 	else
 		jobs_view_add(&list->view, job);
 	return 0;

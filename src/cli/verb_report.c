@@ -20,7 +20,7 @@ int verb_report_text(const struct cli *cli, const char *job_id, struct buf *to)
 	if (status == CLI_OK)
 		status = job_selection_report(&recorded, job_id, &report);
 	if (status == CLI_OK)
-		report_text(&report, to);
+		report_view_text(&report, to);
 	return status;
 }
 
@@ -28,7 +28,7 @@ void verb_report_totals(const struct job *job, struct buf *to)
 {
 	const struct report report = { .now_ns = clock_wall_ns(), .job = *job };
 
-	report_text(&report, to);
+	report_view_text(&report, to);
 }
 
 void verb_report_add_blocked(struct report *report)
@@ -78,7 +78,7 @@ static int show(const struct cli *cli, const char *name, bool last_calls)
 	verb_report_add_blocked(&report);
 	cli_page_begin(&page, cli);
 	if (cli->json)
-		report_json(&report, &page.json);
+		report_view_json(&report, &page.json);
 	else
 		report_view(&report, &page.canvas);
 	return cli_page_end(&page);

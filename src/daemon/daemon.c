@@ -114,7 +114,7 @@ static bool is_taken(const struct daemon *d, struct history *reader, const struc
 {
 	const struct job *other = find_job(d, job_key_of(job));
 
-	if (other && (!job->is_foreign || other->status == JOB_RUNNING))
+	if (other && (!job->is_stored_by_other || other->status == JOB_RUNNING))
 		return true;
 	return reader && is_recorded(reader, job_key_of(job));
 }
@@ -126,7 +126,7 @@ static int find_free_id(const struct daemon *d, struct job *job, struct err *err
 	cleanup(history_closep) struct history *reader = NULL;
 	cleanup(freep) char *wanted = xstrdup(job->id);
 
-	if (!job->is_foreign &&
+	if (!job->is_stored_by_other &&
 	    history_open(d->options->engine.recorder.store.path, &reader, err) < 0)
 		reader = NULL; /* the recorder meets the same problem, and reports it */
 	for (unsigned i = 2; is_taken(d, reader, job); i++) {
@@ -191,7 +191,7 @@ static bool shares_store(void *self, const struct serve_recorder *recorder, cons
 /* 1: it is not on disk. */
 static int store_job(const struct daemon *d, const struct job *job)
 {
-	return job->is_foreign || !engine_store_jobs(d->engine);
+	return job->is_stored_by_other || !engine_store_jobs(d->engine);
 }
 
 static void take_past(void *self, job_handle job, const struct type_history *past)

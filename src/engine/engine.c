@@ -486,32 +486,34 @@ static bool lacks_ends(struct engine *e, uint64_t living)
 	uint64_t now = e->jobs->members.living.len;
 
 	return sampler_has(e->sampler, PROBE_REPORTS_BIRTHS) && now > living &&
-	       now - living > sampler_owed(e->sampler, is_member, e, false);
+	       now - living > sampler_pending_totals(e->sampler, is_member, e, false);
 }
 
 static void await_events(struct engine *e, uint64_t patience_ns, uint64_t living,
-                         bool (*cares)(void *self, struct proc_id id), void *self)
+                         bool (*matches)(void *self, struct proc_id id), void *self)
 {
 	uint64_t end_ns = clock_mono_ns() + patience_ns;
 	struct timespec a_moment = { .tv_nsec = SETTLE_STEP_NS };
 
 	do
 		engine_read_events(e);
-	while ((sampler_owed(e->sampler, cares, self, false) || lacks_ends(e, living)) &&
+	while ((sampler_pending_totals(e->sampler, matches, self, false) ||
+	        lacks_ends(e, living)) &&
 	       clock_mono_ns() < end_ns && nanosleep(&a_moment, NULL) == 0);
 }
 
-void engine_await_totals(struct engine *e, bool (*cares)(void *self, struct proc_id id), void *self)
+void engine_await_totals(struct engine *e, bool (*matches)(void *self, struct proc_id id),
+                         void *self)
 {
-	await_events(e, TOTALS_PATIENCE_NS, UINT64_MAX, cares, self);
+	await_events(e, TOTALS_PATIENCE_NS, UINT64_MAX, matches, self);
 }
 
 void engine_settle(struct engine *e, uint64_t patience_ns, uint64_t living,
-                   bool (*cares)(void *self, struct proc_id id), void *self)
+                   bool (*matches)(void *self, struct proc_id id), void *self)
 {
 	sampler_settle(e->sampler, living != 0);
-	await_events(e, patience_ns, living, cares, self);
-	(void)sampler_owed(e->sampler, cares, self, true);
+	await_events(e, patience_ns, living, matches, self);
+	(void)sampler_pending_totals(e->sampler, matches, self, true);
 	e->is_ending = true;
 	flush(e);
 }
@@ -635,7 +637,7 @@ void engine_stop(struct engine *take_e, struct engine_totals *ret)
 	struct engine *e = take_e;
 
 	engine_await_totals(e, is_member, e);
-	(void)sampler_owed(e->sampler, is_member, e, true);
+	(void)sampler_pending_totals(e->sampler, is_member, e, true);
 	e->is_ending = true;
 	if (sampler_drain(e->sampler) || e->anomalies.episodes.open.len)
 		flush(e);

@@ -87,8 +87,8 @@ struct engine_tuning {
 };
 void engine_tune(struct engine *e, const struct engine_tuning *to);
 
-/* Waits a moment for the totals of processes that have just ended and that `cares` about. */
-void engine_await_totals(struct engine *e, bool (*cares)(void *self, struct proc_id id),
+/* Waits a moment for the totals of processes that have just ended and that `matches` accepts. */
+void engine_await_totals(struct engine *e, bool (*matches)(void *self, struct proc_id id),
                          void *self);
 /* Stores the current state of all jobs, and waits for that, up to a second. True: it is stored. */
 bool engine_store_jobs(struct engine *e);
@@ -101,6 +101,6 @@ void engine_flush(struct engine *e);
 /* A tick ahead of time. */
 void engine_tick(struct engine *e);
 /* The last flush of a job: its events up to now, after waiting up to `patience_ns` for totals of
- * ended processes that `cares` about, and for the ends of all but `living` members. */
+ * ended processes that `matches` accepts, and for the ends of all but `living` members. */
 void engine_settle(struct engine *e, uint64_t patience_ns, uint64_t living,
-                   bool (*cares)(void *self, struct proc_id id), void *self);
+                   bool (*matches)(void *self, struct proc_id id), void *self);

@@ -75,7 +75,7 @@ static void begin_account(struct engine *e, struct job_row *row, struct sheet *s
 	bool is_read, has_children;
 
 	sheet->own = *former;
-	if (row->job.is_foreign || sheet->is_wrapper)
+	if (row->job.is_stored_by_other || sheet->is_wrapper)
 		return;
 	is_read = process_lookup_usage(engine_jobs(e)->reader, opener, &now);
 	account = sheet_accounts_begin(&w->sheet_accounts, sheet->num, opener,

@@ -52,7 +52,7 @@ static void complete_events(void *self, struct snapshot *snap)
 
 /* By how many its processes at one time since the last snapshot exceeded those of now: their births
  * and ends are undone in reverse. A process that ended and was not reaped still counts. */
-static uint64_t count_ended_crowd(const struct jobhost *h, const struct snapshot *snap)
+static uint64_t peak_above_now(const struct jobhost *h, const struct snapshot *snap)
 {
 	int64_t more = 0, most = 0;
 
@@ -74,13 +74,13 @@ static uint64_t count_ended_crowd(const struct jobhost *h, const struct snapshot
  * they are counted would be in neither part: then they are counted again. */
 static uint64_t most_user_tasks(const struct jobhost *h, const struct snapshot *snap)
 {
-	uint64_t ended = count_ended_crowd(h, snap), seen, tasks;
+	uint64_t ended = peak_above_now(h, snap), seen, tasks;
 	int tries = 3;
 
 	do {
 		seen = ended;
 		tasks = user_tasks_count(h->root_fd, getuid());
-		ended = count_ended_crowd(h, snap);
+		ended = peak_above_now(h, snap);
 	} while (ended != seen && --tries);
 	return tasks + ended;
 }

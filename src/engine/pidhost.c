@@ -115,7 +115,7 @@ static void await_end(void *self)
 
 	/* Its end is held back until its parent has taken note, which may be never. */
 	if (clock_mono_ns() > h->ended_mono_ns + TOTALS_PATIENCE_NS)
-		(void)sampler_owed(engine_sampler(h->engine), is_of_job, h, true);
+		(void)sampler_pending_totals(engine_sampler(h->engine), is_of_job, h, true);
 	engine_flush(h->engine);
 	if (!has_end(h) && (!is_reported || clock_mono_ns() > h->ended_mono_ns + END_PATIENCE_NS))
 		emit_end(h);

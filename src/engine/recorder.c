@@ -303,7 +303,7 @@ static int close_gap(struct recorder *r, const struct snapshot *snap, struct err
 /* Its end is for us to store. */
 static bool has_ended(const struct job *job)
 {
-	return !job->is_foreign && job->status != JOB_RUNNING;
+	return !job->is_stored_by_other && job->status != JOB_RUNNING;
 }
 
 static bool has_ends(const struct snapshot *snap)

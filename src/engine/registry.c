@@ -52,7 +52,8 @@ static int make_room(struct jobs *jobs, const struct job *job, struct err *err)
 
 	if (old < 0)
 		return check_share(jobs, job->uid, err);
-	if (job_roster_get(&jobs->roster, old)->job.status == JOB_RUNNING || !job->is_foreign)
+	if (job_roster_get(&jobs->roster, old)->job.status == JOB_RUNNING ||
+	    !job->is_stored_by_other)
 		return err_set(err, EALREADY, "there is a job '%s' already", job->id);
 	jobs_remove(jobs, old);
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* registry.h - jobs that others started, registered with an engine that watches the whole machine,
  * by the pid of their first process. A job is stored with its figures; one that
- * another recorder writes into the same store (is_foreign) is only shown. Ended jobs stay for a minute, so that late
+ * another recorder writes into the same store (is_stored_by_other) is only shown. Ended jobs stay for a minute, so that late
  * queries still find them. */
 #pragma once
 

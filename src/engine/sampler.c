@@ -510,17 +510,20 @@ void sampler_discard(struct sampler *s)
 	sample_reset(s->next);
 }
 
-size_t sampler_owed(struct sampler *s, bool (*cares)(void *, struct proc_id), void *self, bool now)
+size_t sampler_pending_totals(struct sampler *s, bool (*matches)(void *, struct proc_id),
+                              void *self, bool now)
 {
-	size_t owed = 0;
+	size_t pending = 0;
 
 	for (size_t i = 0; i < s->slot_count; i++) {
 		struct role_slot *slot = &s->slots[i];
 
 		if (is_active(slot) && has_flag(slot, PROBE_REPORTS_TOTALS))
-			owed += (*slot->tier)->owed(slot->self, s->next, cares, self, now);
+			pending += (*slot->tier)
+			                   ->pending_totals(slot->self, s->next, matches, self,
+			                                    now);
 	}
-	return owed;
+	return pending;
 }
 
 static void slot_health(const struct role_slot *slot, struct role_health *ret)

@@ -53,10 +53,10 @@ struct sample_request *sampler_request(struct sampler *s);
 void sampler_discard(struct sampler *s);
 /* Whether an open probe has this flag. */
 bool sampler_has(const struct sampler *s, enum probe_flag flag);
-/* How many ends that `cares` accepts are known without their totals, which are still to come. With
+/* How many ends that `matches` accepts are known without their totals, which are still to come. With
  * `now` these ends are reported without totals. */
-size_t sampler_owed(struct sampler *s, bool (*cares)(void *self, struct proc_id id), void *self,
-                    bool now);
+size_t sampler_pending_totals(struct sampler *s, bool (*matches)(void *self, struct proc_id id),
+                              void *self, bool now);
 /* One tick in two steps, so that the engine can learn from the sample in between which process
  * belongs to which job: reads all probes into sampler_sample(), then builds the snapshot. `want` is a
  * set of enum sample_want. */

@@ -49,7 +49,7 @@ static bool is_counted_elsewhere(const struct jobs *jobs, struct proc_id id)
 {
 	const struct job_row *row = job_roster_get(&jobs->roster, jobs_find_process(jobs, id.pid));
 
-	return row && row->job.is_foreign;
+	return row && row->job.is_stored_by_other;
 }
 
 static void add_focus(struct tracing *t, const struct sample *s, const struct jobs *jobs)

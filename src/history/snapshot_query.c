@@ -420,7 +420,7 @@ static void find_job(const struct snapshot *snap, struct gpu_use *use)
 	const struct proc_snap *p = snapshot_find(snap, use->id.pid);
 
 	use->job = -1;
-	if (!p || use->is_foreign || !proc_id_eq(p->s.id, use->id))
+	if (!p || use->has_host_pid || !proc_id_eq(p->s.id, use->id))
 		return;
 	use->job = p->job;
 	use->sheet = p->sheet;
@@ -447,7 +447,7 @@ static int read_uses(struct history *r, int64_t snapshot, struct snapshot *to, s
 		use->gpu = gpu;
 		use->id.pid = sqlite3_column_int(r->gpu_uses, 1);
 		use->id.start_ticks = (uint64_t)sqlite3_column_int64(r->gpu_uses, 2);
-		use->is_foreign = sqlite3_column_int(r->gpu_uses, 3) != 0;
+		use->has_host_pid = sqlite3_column_int(r->gpu_uses, 3) != 0;
 		read_readings(r->gpu_uses, 4, gpu_use_metrics, GPU_USE_METRIC_COUNT,
 		              &use->r.present, use->r.value);
 		find_job(to, use);

@@ -75,8 +75,8 @@ static void take_peak(struct accounting *t, uint64_t bytes, pid_t pid, const cha
 	t->peak_rss_bytes = bytes;
 	if (bytes < t->seen_rss_bytes) /* a process with more was sampled, and may live on */
 		return;
-	t->hungriest_pid = pid;
-	memcpy(t->hungriest, comm, sizeof t->hungriest);
+	t->largest_pid = pid;
+	memcpy(t->largest_name, comm, sizeof t->largest_name);
 }
 
 /* CPU time of a process as sampled, which a better source may replace. */
@@ -174,8 +174,8 @@ static void take_seen(struct accounting *t, struct proc_id id, const char *comm,
 	if (bytes <= MAX(t->seen_rss_bytes, t->peak_rss_bytes))
 		return;
 	t->seen_rss_bytes = bytes;
-	t->hungriest_pid = id.pid;
-	snprintf(t->hungriest, sizeof t->hungriest, "%s", comm);
+	t->largest_pid = id.pid;
+	snprintf(t->largest_name, sizeof t->largest_name, "%s", comm);
 }
 
 void accounting_take_usage(struct accounting *t, struct proc_id id, const char *comm,
@@ -284,8 +284,8 @@ void accounting_resume(struct accounting *t, const struct job *job, uint64_t end
 	t->signalled = figure_of(job, JOB_FIGURE_SIGNALLED);
 	t->oom_kills = figure_of(job, JOB_FIGURE_OOM_KILLS);
 	t->peak_rss_bytes = figure_of(job, JOB_FIGURE_PEAK_RSS);
-	t->hungriest_pid = job->hungriest_pid;
-	memcpy(t->hungriest, job->hungriest, sizeof t->hungriest);
+	t->largest_pid = job->largest_pid;
+	memcpy(t->largest_name, job->largest_name, sizeof t->largest_name);
 	t->peak_used_bytes = figure_of(job, JOB_FIGURE_PEAK_USED);
 	t->peak_at_ns = figure_of(job, JOB_FIGURE_PEAK_AT);
 	t->lost = true; /* it was not watched in between */

@@ -20,8 +20,8 @@ struct accounting {
 	uint64_t
 		our_peak_bytes; /* of a program of ours that the job started; reported or sampled */
 	uint64_t seen_rss_bytes; /* of one process, sampled */
-	pid_t hungriest_pid;
-	char hungriest[COMM_LEN];
+	pid_t largest_pid;
+	char largest_name[COMM_LEN];
 	uint64_t peak_used_bytes, peak_at_ns; /* the most at one tick; ns since the start */
 	bool has_samples;
 	struct map

@@ -418,7 +418,7 @@ static void append_clean(struct buf *to, const char *s)
 		to->len--;
 }
 
-static bool has_foreign(const char *s)
+static bool has_non_ascii(const char *s)
 {
 	for (; s && *s; s++)
 		if (*s & 0x80)
@@ -439,7 +439,7 @@ static void assemble(const struct parts *p, char ret[JOB_ID_MAX])
 		if (!words[i])
 			continue;
 		append_clean(&text, words[i]);
-		needs_hash |= has_foreign(words[i]);
+		needs_hash |= has_non_ascii(words[i]);
 		h = p->text ? h : hash_bytes(h, words[i], strlen(words[i]) + 1);
 	}
 	if (p->text)

@@ -130,8 +130,8 @@ static void set_largest_process(const struct accounting *t, const struct job_usa
 		                                                          : QUALITY_AT_LEAST);
 	/* wait4 does not name it: what was sampled with almost as much is the one. */
 	if (MAX(t->peak_rss_bytes, t->seen_rss_bytes) >= peak - peak / 10) {
-		ret->hungriest_pid = t->hungriest_pid;
-		memcpy(ret->hungriest, t->hungriest, sizeof ret->hungriest);
+		ret->largest_pid = t->largest_pid;
+		memcpy(ret->largest_name, t->largest_name, sizeof ret->largest_name);
 	}
 }
 
@@ -182,8 +182,8 @@ static void forget_figures(struct job *job)
 		if (i != JOB_FIGURE_SELF_CPU && i != JOB_FIGURE_SELF_RSS &&
 		    i != JOB_FIGURE_COMMAND_TOOK)
 			job->figures[i] = figure(0, QUALITY_MISSING);
-	job->hungriest_pid = 0;
-	job->hungriest[0] = '\0';
+	job->largest_pid = 0;
+	job->largest_name[0] = '\0';
 }
 
 void job_usage_figures(const struct job_usage *u, const struct accounting *t,

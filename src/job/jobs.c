@@ -155,7 +155,7 @@ static void set_root(const struct jobs *jobs, struct watched_job *w, struct proc
 	if (!w)
 		return;
 	allowance_find(jobs->root_fd, root.pid, &w->row->job);
-	if (w->row->job.is_foreign)
+	if (w->row->job.is_stored_by_other)
 		return;
 	w->end_facts.command = root;
 	w->memory_group = oom_watch_locate(jobs->root_fd, root.pid);
@@ -178,7 +178,7 @@ static void begin_in_sheet(struct jobs *jobs, struct watched_job *w, struct proc
 	struct job_ref ref = job_roster_find(&jobs->roster, id);
 	struct proc_readings now;
 
-	if (ref.is_joined && !w->row->job.is_foreign &&
+	if (ref.is_joined && !w->row->job.is_stored_by_other &&
 	    process_lookup_usage(jobs->reader, id, &now))
 		sheet_accounts_join(&w->sheet_accounts, ref.sheet, id, &now, clock_boot_ns());
 }
@@ -193,7 +193,7 @@ static void begin_process(struct jobs *jobs, struct watched_job *w, struct proc_
 
 	if (!process_lookup_usage(jobs->reader, id, &now))
 		return;
-	if (ref.is_joined && !w->row->job.is_foreign)
+	if (ref.is_joined && !w->row->job.is_stored_by_other)
 		sheet_accounts_join(&w->sheet_accounts, ref.sheet, id, &now, clock_boot_ns());
 	if (!w->accounting.counts_from_start)
 		return;
@@ -257,7 +257,7 @@ void jobs_add_born(struct jobs *jobs, struct watched_job *w, struct proc_id root
 void jobs_mark_ended(struct jobs *jobs, const struct proc_ids *ended)
 {
 	vec_each(&ended->list, id)
-		members_bury(&jobs->members, &jobs->roster, *id, clock_boot_ns());
+		members_mark_ended(&jobs->members, &jobs->roster, *id, clock_boot_ns());
 }
 
 /* Descendants of the opener that were born after the sheet began, and learned before it was reported. The

@@ -162,7 +162,7 @@ static void account_processes(struct jobs *jobs, const struct snapshot *snap)
 			continue;
 		accounting_take_process(&w->accounting, p);
 		w->tasks += readings_or(&p->s.r, PROC_THREADS, 1);
-		if (p->is_joined && !w->row->job.is_foreign)
+		if (p->is_joined && !w->row->job.is_stored_by_other)
 			sheet_accounts_find(&w->sheet_accounts, w->row, p, snap->boot_ns);
 		if (!job_usage_counts_memory(w->group))
 			job_memory_add(&w->memory, &p->s);

@@ -122,8 +122,8 @@ struct job_ref members_place(const struct members *m, const struct job_roster *t
 	return job_roster_find(t, id);
 }
 
-void members_bury(struct members *m, const struct job_roster *t, struct proc_id id,
-                  uint64_t since_boot_ns)
+void members_mark_ended(struct members *m, const struct job_roster *t, struct proc_id id,
+                        uint64_t since_boot_ns)
 {
 	struct job_row *row = row_of(t, id);
 	struct member_grave *grave;
@@ -189,7 +189,7 @@ void members_learn(struct members *m, struct job_roster *t, const struct event *
 			unmask(m, t, e);
 		} else if (e->kind == EVENT_EXIT) {
 			map_del(&m->helpers, (uint64_t)e->id.pid);
-			members_bury(m, t, e->id, e->boot_ns);
+			members_mark_ended(m, t, e->id, e->boot_ns);
 		}
 	}
 }

@@ -21,8 +21,8 @@ struct members {
 void members_done(struct members *m);
 void members_add(struct members *m, struct job_roster *t, struct proc_id id, struct job_ref ref);
 /* It has ended; those that did before stay as they are. */
-void members_bury(struct members *m, const struct job_roster *t, struct proc_id id,
-                  uint64_t since_boot_ns);
+void members_mark_ended(struct members *m, const struct job_roster *t, struct proc_id id,
+                        uint64_t since_boot_ns);
 /* It never was one. */
 void members_drop(struct members *m, struct job_roster *t, struct proc_id id);
 /* A process whose children belong to a job though it does not itself: us. A process can create a

@@ -62,17 +62,17 @@ struct gpu_sample {
 	struct gpu_readings r;
 	uint64_t at_least; /* bits of `r`: the sum over the processes that we can see */
 	struct gpu_health health;
-	bool knows_processes; /* the driver listed all that are on it, and none is foreign: those of
+	bool knows_processes; /* the driver listed all that are on it, and each has a pid of ours: those of
 	                         a snapshot that was built, not of one that was read back */
 	struct gpu_load all;  /* of all processes on it, those of no job included; likewise */
 };
 
 /* The driver uses the host's pids. In a container such a pid names another process, or none: then
- * is_foreign is set, and the use belongs to no process that we know. */
+ * has_host_pid is set, and the use belongs to no process that we know. */
 struct gpu_use {
 	uint32_t gpu;      /* position in the list of GPUs */
 	struct proc_id id; /* start_ticks is 0 if the process was not found at this tick */
-	bool is_foreign;
+	bool has_host_pid;
 	struct gpu_use_readings r;
 	bool is_partial; /* not all that it does there could be read: figures are at least that */
 	int32_t job;     /* index in snapshot->jobs, -1: none; set by snapshot_build() */

@@ -144,11 +144,11 @@ struct job {
 	                               its parents */
 	bool has_recorder;          /* a connection of its own reports on it, and no other may */
 	bool counts_from_now;       /* … though its first process is older than the job */
-	bool is_foreign;     /* … and writes into our own store, as we have verified: shown by us,
-	                      never stored */
+	bool is_stored_by_other; /* … which writes it into our own store, as we have verified: shown by us, never
+	                         stored */
 	bool ends_now;       /* in a snapshot: its process ended, and no call reported the end */
-	pid_t hungriest_pid; /* whose peak PEAK_RSS is; 0: not known */
-	char hungriest[COMM_LEN]; /* its name */
+	pid_t largest_pid;   /* the process whose peak PEAK_RSS is; 0: not known */
+	char largest_name[COMM_LEN]; /* its name */
 	struct figure figures[JOB_FIGURE_COUNT];
 };
 

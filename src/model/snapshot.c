@@ -265,7 +265,7 @@ static void build_gpus(struct snapshot *snap, const struct sample *cur,
 		if (use->gpu >= snap->gpus.len)
 			continue;
 		gpu_load_add(&snap->gpus.at[use->gpu].all, use);
-		if (!use->is_foreign)
+		if (!use->has_host_pid)
 			ref = find_job(jobs, use->id);
 		if (!jobs_only || ref.job >= 0)
 			add_gpu_use(snap, use, ref);
@@ -354,7 +354,7 @@ static bool is_on_gpu(const struct sample *s, const struct job_roster *jobs, int
                       uint32_t index)
 {
 	vec_each(&s->gpu_uses, use)
-		if (!use->is_foreign && use->gpu < s->gpus.len &&
+		if (!use->has_host_pid && use->gpu < s->gpus.len &&
 		    s->gpus.at[use->gpu].index == index && find_job(jobs, use->id).job == job)
 			return true;
 	return false;

@@ -315,7 +315,7 @@ static void put_gpu_use(struct json *j, const struct snapshot *snap,
 {
 	struct live_gpu_use l = { .u = *use };
 
-	*(use->is_foreign ? &l.host_pid : &l.pid) = use->id.pid;
+	*(use->has_host_pid ? &l.host_pid : &l.pid) = use->id.pid;
 	if (snapshot_scope_has_job(scope, snap, use->job)) {
 		l.job_id = snap->jobs.at[use->job].id;
 		l.job_uid = snap->jobs.at[use->job].uid;

@@ -4,7 +4,7 @@
 static bool is_ours(void *self, const struct job *job)
 {
 	(void)self;
-	return !job->is_foreign;
+	return !job->is_stored_by_other;
 }
 
 /* When the job is over, so is its recorder: leftovers are ours. */
@@ -17,7 +17,8 @@ static bool is_process_ours(void *self, const struct job *job, uint32_t uid)
 /* The recorder of a job has stored what happened up to the end that it reported. */
 static bool is_event_ours(const struct job *job, const struct event *e)
 {
-	return !job || !job->is_foreign || job->status == JOB_LOST || e->wall_ns > job->ended_ns;
+	return !job || !job->is_stored_by_other || job->status == JOB_LOST ||
+	       e->wall_ns > job->ended_ns;
 }
 
 const struct snapshot_scope snapshot_scope_ours = { .has_job = is_ours,
@@ -77,7 +78,7 @@ bool snapshot_scope_has_anomaly(const struct snapshot_scope *scope, const struct
 bool snapshot_scope_has_gpu_use(const struct snapshot_scope *scope, const struct snapshot *snap,
                                 const struct gpu_use *use)
 {
-	bool is_unknown = use->is_foreign || !use->id.start_ticks;
+	bool is_unknown = use->has_host_pid || !use->id.start_ticks;
 
 	return is_unknown ? has_process(scope, snap, -1, 0)
 	                  : !scope || has_this_process(scope, snap, use->id);

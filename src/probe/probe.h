@@ -44,7 +44,7 @@ enum probe_flag {
 	PROBE_REPORTS_BIRTHS = 1 << 1, /* every birth and end of a process, as an event; when it
 	                                  lost some, read() clears events_complete */
 	PROBE_REPORTS_TOTALS = 1 << 2, /* … with final counters, signals and out-of-memory kills:
-	                                  has owed() */
+	                                  has pending_totals() */
 	PROBE_OPENS_EARLY = 1 << 3,    /* misses what happens before it is open: `run` opens it
 	                                  before the command starts, and all others at the first
 	                                  tick */
@@ -69,10 +69,11 @@ struct probe_ops {
 	/* Whether that is a process of ours that works for it, or did when the last sample was
 	 * read. NULL: it has none. */
 	bool (*owns)(const void *self, pid_t pid);
-	/* How many ends are known whose totals are still to come, of those that the caller cares
-	 * about; with `now` these are reported without. */
-	size_t (*owed)(void *self, struct sample *out, bool (*cares)(void *arg, struct proc_id id),
-	               void *arg, bool now);
+	/* How many ends are known whose totals are still to come, of those that `matches`
+	 * accepts; with `now` these are reported without. */
+	size_t (*pending_totals)(void *self, struct sample *out,
+	                         bool (*matches)(void *arg, struct proc_id id), void *arg,
+	                         bool now);
 	/* From now on, or from the next program on that they run, it reports about these processes
 	 * and those that descend from them. NULL: it reports about all. */
 	int (*trace)(void *self, const pid_t *pids, size_t n, bool from_exec, struct err *err);

@@ -23,7 +23,7 @@ const struct estimate_quantile estimate_quantiles[ESTIMATE_QUANTILES] = {
 
 /* ---- what is learned from ---- */
 
-uint64_t command_shape(const char *command)
+uint64_t run_estimate_hash_options(const char *command)
 {
 	struct scan at = scan_str(command), word;
 	uint64_t hash = HASH_SEED;
@@ -48,8 +48,8 @@ struct gathering {
 	const struct estimate_query *query;
 	struct run_estimate *to;
 	struct past_run_list runs;
-	bool has_shape;
-	uint64_t shape; /* of the latest run of the type */
+	bool has_options;
+	uint64_t options; /* of the latest run of the type */
 };
 
 static bool is_of_type(const struct gathering *g, const char *type)
@@ -61,13 +61,13 @@ static bool is_of_type(const struct gathering *g, const char *type)
  * options. */
 static bool has_other_shape(struct gathering *g, const char *command, bool type_is_given)
 {
-	uint64_t shape = type_is_given ? 0 : command_shape(command);
+	uint64_t options = type_is_given ? 0 : run_estimate_hash_options(command);
 
-	if (!g->has_shape) {
-		g->has_shape = true;
-		g->shape = shape;
+	if (!g->has_options) {
+		g->has_options = true;
+		g->options = options;
 	}
-	return shape != g->shape;
+	return options != g->options;
 }
 
 /* What failed early shows less than a whole run needs; what ran out of memory needed at least as much. */

@@ -47,4 +47,4 @@ struct run_estimate {
 int run_estimate_gather(struct history *r, const struct estimate_query *query,
                         struct run_estimate *ret, struct err *err) must_check;
 /* The options of a command, without their values: runs with other ones are not the same thing. */
-uint64_t command_shape(const char *command);
+uint64_t run_estimate_hash_options(const char *command);

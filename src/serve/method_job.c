@@ -250,8 +250,9 @@ static int judge_recorder(struct methods *m, const struct rpc_server_peer *peer,
 	if (rpc_params_u64(params, "store_device", 1, INT64_MAX, &recorder.device, err) < 0 ||
 	    rpc_params_u64(params, "store_inode", 1, INT64_MAX, &recorder.inode, err) < 0)
 		return -err->code;
-	job->is_foreign = job->has_recorder &&
-	                  m->host.daemon->shares_store(m->host.daemon_self, &recorder, job, !pid);
+	job->is_stored_by_other = job->has_recorder &&
+	                          m->host.daemon->shares_store(m->host.daemon_self, &recorder, job,
+	                                                       !pid);
 	return 0;
 }
 
@@ -305,7 +306,7 @@ METHOD(method_job_start)
 	    judge_recorder(m, peer, params, pid, &job, err) < 0)
 		return -err->code;
 	fill_in(m, pid, &job);
-	if (!job.is_foreign && methods_check_quota(m, peer, -1, sizeof job.tags, err) < 0)
+	if (!job.is_stored_by_other && methods_check_quota(m, peer, -1, sizeof job.tags, err) < 0)
 		return -err->code;
 	memcpy(sent_id, job.id, sizeof sent_id);
 	r = m->host.daemon->start_job(m->host.daemon_self, &job, pid, err);
@@ -314,7 +315,7 @@ METHOD(method_job_start)
 	if (job.has_recorder)
 		methods_set_recorder(m, peer, job.handle, sent_id);
 	write_job(result, &job, r == 0);
-	methods_publish_job(m, &job, pid, job.is_foreign ? STORED_UNKNOWN : r == 0);
+	methods_publish_job(m, &job, pid, job.is_stored_by_other ? STORED_UNKNOWN : r == 0);
 	return 0;
 }
 
@@ -384,7 +385,7 @@ METHOD(method_job_end)
 	if (r < 0)
 		return r;
 	job = methods_job(m, at);
-	if (!job->is_foreign)
+	if (!job->is_stored_by_other)
 		stored = r == 0;
 	write_job(result, job, stored == STORED_YES);
 	/* The end of its process was published already; only a correction is news. */

@@ -136,13 +136,13 @@ static void write_report(struct json *j, const struct report *report)
 {
 	cleanup(buf_done) struct buf text = { 0 };
 
-	report_text(report, &text);
+	report_view_text(report, &text);
 	json_begin_object(j);
 	json_put_str(j, "job_id", report->job.id);
 	json_key(j, "text");
 	json_strn(j, text.at ? text.at : "", text.len);
 	json_key(j, "report");
-	report_json(report, j);
+	report_view_json(report, j);
 	json_end_object(j);
 }
 
@@ -179,7 +179,7 @@ static int read_report(void *self, const struct history_cancel *cancel, struct j
 
 static int write_job(void *self, const struct job *job)
 {
-	jobs_json_add(self, job);
+	jobs_view_add_json(self, job);
 	return 0;
 }
 

@@ -334,7 +334,7 @@ int methods_find_pid(const struct methods *m, const struct rpc_server_peer *peer
 int methods_check_quota(struct methods *m, const struct rpc_server_peer *peer, job_handle job,
                         size_t bytes, struct err *err)
 {
-	bool is_stored = job < 0 || !methods_job(m, job)->is_foreign;
+	bool is_stored = job < 0 || !methods_job(m, job)->is_stored_by_other;
 
 	if (methods_trusts(peer) || !is_stored ||
 	    quota_take(&m->quota, peer->uid, ROW_BYTES + bytes, clock_mono_ns()))

@@ -171,7 +171,7 @@ int serve_load_past(struct serve *serve, const struct job *job, serve_past_fn fo
 		                                 .found = found,
 		                                 .self = self };
 
-	return type_history_load(serve->methods.worker, &how, err);
+	return type_history_loader_start(serve->methods.worker, &how, err);
 }
 
 void serve_close(struct serve *serve)

@@ -99,7 +99,7 @@ void serve_publish_ends(struct serve *serve, const struct snapshot *snap, bool i
 typedef void (*serve_patterns_fn)(void *self, struct patterns *found);
 int serve_search_patterns(struct serve *serve, size_t min_jobs, serve_patterns_fn found, void *self,
                           struct err *err) must_check;
-/* Has the store worker read what earlier runs of the job's type used, as type_history_load(). */
+/* Has the store worker read what earlier runs of the job's type used, as type_history_loader_start(). */
 typedef void (*serve_past_fn)(void *self, job_handle job, const struct type_history *past);
 int serve_load_past(struct serve *serve, const struct job *job, serve_past_fn found, void *self,
                     struct err *err) must_check;

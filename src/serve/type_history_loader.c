@@ -14,7 +14,7 @@ struct task {
 	char type[JOB_ID_MAX];
 	uint32_t uid;
 	bool is_given;
-	uint64_t shape;
+	uint64_t options;
 	struct type_history past;
 };
 
@@ -23,7 +23,7 @@ static int add_run(void *self, const struct job *job)
 	struct task *t = self;
 
 	if (t->is_given == job->type_is_given &&
-	    (t->is_given || command_shape(job->command) == t->shape))
+	    (t->is_given || run_estimate_hash_options(job->command) == t->options))
 		type_history_add(&t->past, job);
 	return 0;
 }
@@ -56,8 +56,8 @@ static void done(void *self, int r, const struct buf *result, const struct err *
 		t->how.found(t->how.self, t->job, &t->past);
 }
 
-int type_history_load(struct store_worker *worker, const struct type_history_loader *how,
-                      struct err *err)
+int type_history_loader_start(struct store_worker *worker, const struct type_history_loader *how,
+                              struct err *err)
 {
 	struct store_worker_task task = { .work = work, .done = done, .free = free };
 	struct store_request *request;
@@ -71,7 +71,7 @@ int type_history_load(struct store_worker *worker, const struct type_history_loa
 		            .job = how->job->handle,
 		            .uid = how->job->uid,
 		            .is_given = how->job->type_is_given,
-		            .shape = command_shape(how->job->command) };
+		            .options = run_estimate_hash_options(how->job->command) };
 	snprintf(t->type, sizeof t->type, "%s", how->job->type);
 	return store_worker_take(worker, &task, &request, err);
 }

@@ -15,5 +15,5 @@ struct type_history_loader {
 
 /* Runs of the same user and type that went well, the newest; of a type that was not given by name only those with the
  * same options in their command line. */
-int type_history_load(struct store_worker *worker, const struct type_history_loader *how,
-                      struct err *err) must_check;
+int type_history_loader_start(struct store_worker *worker, const struct type_history_loader *how,
+                              struct err *err) must_check;

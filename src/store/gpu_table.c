@@ -79,7 +79,7 @@ static int put_use(struct store *st, const struct gpu_use *use, uint32_t index, 
 	return statement_run_readings(
 		st, &statements[PUT_USE],
 		BINDS(bind_int(snapshot), bind_int(index), bind_int(use->id.pid),
-	              bind_int((int64_t)use->id.start_ticks), bind_int(use->is_foreign)),
+	              bind_int((int64_t)use->id.start_ticks), bind_int(use->has_host_pid)),
 		use->r.present, use->r.value, err);
 }
 

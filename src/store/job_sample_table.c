@@ -103,7 +103,7 @@ static int put(struct store *st, const struct snapshot *snap, struct err *err)
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		struct job_seen *seen = job_table_seen(st, job_key_of(&snap->jobs.at[i]));
 
-		if (snap->jobs.at[i].is_foreign)
+		if (snap->jobs.at[i].is_stored_by_other)
 			continue;
 		if (seen && seen->status == JOB_RUNNING)
 			r = put_sample(st, seen, &snap->sums.at[i], snapshot, err);

@@ -132,7 +132,7 @@ static void build_set_row(struct buf *sql)
 static void build_set_figures(struct buf *sql)
 {
 	buf_puts(sql, "UPDATE job SET");
-	build_set(sql, JOB_COLUMN_HUNGRIEST, JOB_COLUMN_LIMITS);
+	build_set(sql, JOB_COLUMN_LARGEST, JOB_COLUMN_LIMITS);
 	buf_puts(sql, ",");
 	build_set(sql, JOB_COLUMN_FIGURES, JOB_COLUMN_RECORDER);
 	buf_puts(sql, " WHERE id = ?1");
@@ -167,7 +167,7 @@ static const struct statement statements[] = {
 
 static uint64_t hash_facts(const struct job *job)
 {
-	const struct field_table facts = { job_columns, JOB_COLUMN_HUNGRIEST };
+	const struct field_table facts = { job_columns, JOB_COLUMN_LARGEST };
 
 	return record_columns_hash(hash_bytes(HASH_SEED, job->limit, sizeof job->limit), &facts,
 	                           job);
@@ -175,7 +175,8 @@ static uint64_t hash_facts(const struct job *job)
 
 static uint64_t hash_figures(const struct job *job)
 {
-	uint64_t h = hash_bytes(HASH_SEED ^ (uint64_t)job->hungriest_pid, job->hungriest, COMM_LEN);
+	uint64_t h = hash_bytes(HASH_SEED ^ (uint64_t)job->largest_pid, job->largest_name,
+	                        COMM_LEN);
 
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++) {
 		uint64_t figure[] = { job->figures[i].value, job->figures[i].quality };
@@ -234,7 +235,7 @@ bool job_table_ends(const struct store *st, const struct snapshot *snap)
 	vec_each(&snap->jobs, job) {
 		const struct job_seen *seen = job_table_seen(st, job_key_of(job));
 
-		if (!job->is_foreign && job->status != (seen ? seen->status : JOB_RUNNING))
+		if (!job->is_stored_by_other && job->status != (seen ? seen->status : JOB_RUNNING))
 			return true;
 	}
 	return false;
@@ -245,7 +246,7 @@ bool job_table_needs_disk(const struct store *st, const struct snapshot *snap)
 	vec_each(&snap->jobs, job) {
 		const struct job_seen *seen = job_table_seen(st, job_key_of(job));
 
-		if (seen && !seen->is_durable && !job->is_foreign &&
+		if (seen && !seen->is_durable && !job->is_stored_by_other &&
 		    snap->wall_ns >= job->started_ns + START_DURABLE_NS)
 			return true;
 	}
@@ -276,9 +277,9 @@ void job_table_roll_back(struct store *st)
 /* The parameter of a column is ?2 and its number. */
 static void bind_figures(sqlite3_stmt *stmt, const struct job *job)
 {
-	const struct field_table hungriest = { job_columns + JOB_COLUMN_HUNGRIEST, 2 };
+	const struct field_table largest = { job_columns + JOB_COLUMN_LARGEST, 2 };
 
-	record_columns_bind(stmt, 2 + JOB_COLUMN_HUNGRIEST, &hungriest, job);
+	record_columns_bind(stmt, 2 + JOB_COLUMN_LARGEST, &largest, job);
 	for (int i = 0; i < JOB_FIGURE_COUNT; i++) {
 		const struct figure *f = &job->figures[i];
 		bool has = f->quality != QUALITY_MISSING;
@@ -292,7 +293,7 @@ static void bind_figures(sqlite3_stmt *stmt, const struct job *job)
 static int put_row(struct store *st, const struct job *job, int64_t row, bool is_whole,
                    struct err *err)
 {
-	const struct field_table facts = { job_columns, JOB_COLUMN_HUNGRIEST };
+	const struct field_table facts = { job_columns, JOB_COLUMN_LARGEST };
 	sqlite3_stmt *stmt = statement_get(st, &statements[is_whole ? SET_ROW : SET_FIGURES], err);
 
 	if (!stmt)
@@ -399,7 +400,7 @@ static int put(struct store *st, const struct snapshot *snap, struct err *err)
 	forget_gone(st, snap);
 	vec_reset(&st->jobs.rows);
 	vec_each(&snap->jobs, job) {
-		int64_t row = job->is_foreign ? 0 : put_one(st, job, err);
+		int64_t row = job->is_stored_by_other ? 0 : put_one(st, job, err);
 		int64_t *at = row < 0 ? NULL : vec_push(&st->jobs.rows, JOBS_MAX);
 
 		if (!at)
@@ -425,7 +426,8 @@ int64_t job_table_row(const struct store *st, int32_t job)
 int job_table_put_latest(struct store *st, const struct job *job, const struct buf *text,
                          struct err *err)
 {
-	struct job_seen *seen = job->is_foreign ? NULL : job_table_seen(st, job_key_of(job));
+	struct job_seen *seen = job->is_stored_by_other ? NULL
+	                                                : job_table_seen(st, job_key_of(job));
 	uint64_t hash = text->len ? hash_bytes(HASH_SEED, text->at, text->len) : 0;
 
 	if (!seen || seen->latest == hash)
@@ -469,7 +471,7 @@ static int finish(struct store *st, const struct snapshot *snap, struct err *err
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < snap->jobs.len; i++)
-		if (!snap->jobs.at[i].is_foreign)
+		if (!snap->jobs.at[i].is_stored_by_other)
 			r = job_table_sum(st, &snap->jobs.at[i], live_processes_at(st, snap), err);
 	return r;
 }

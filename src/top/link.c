@@ -140,7 +140,7 @@ void link_close(struct link *l)
 	l->client = NULL;
 	forget(l);
 	buf_done(&l->top);
-	live_names_done(&l->names);
+	program_names_done(&l->names);
 	if (l->host > 0) { /* it ends because its socket is closed */
 		uint64_t deadline_ns = clock_mono_ns() + NS_PER_S;
 

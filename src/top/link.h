@@ -34,7 +34,7 @@ struct link {
 	json_t *answer[LINK_ANSWERS];
 	uint64_t asked[LINK_ANSWERS];
 	pid_t context_of;          /* the process that LINK_CONTEXT is about, 0: none */
-	struct live_names names;
+	struct program_names names;
 	unsigned waiting;          /* answers that are missing to a frame */
 };
 

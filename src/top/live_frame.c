@@ -184,7 +184,7 @@ static void fill_sums(const json_t *status, struct frame *f)
 
 /* ---- what happened --------------------------------------------------------------------------- */
 
-void live_names_done(struct live_names *n)
+void program_names_done(struct program_names *n)
 {
 	struct map_slot slot;
 	size_t it = 0;
@@ -205,10 +205,10 @@ static char *program_of(const char *command)
 	return xstrndup(name, MIN((size_t)(end - name), (size_t)NAME_LEN));
 }
 
-static void learn_names(struct live_names *n, const struct frame *f)
+static void learn_names(struct program_names *n, const struct frame *f)
 {
 	if (n->of.len > NAMES_MAX)
-		live_names_done(n);
+		program_names_done(n);
 	vec_each(&f->procs, p) {
 		uint64_t known = 0;
 		char *name;
@@ -222,7 +222,7 @@ static void learn_names(struct live_names *n, const struct frame *f)
 	}
 }
 
-static const char *name_of(const struct live_names *n, pid_t pid)
+static const char *name_of(const struct program_names *n, pid_t pid)
 {
 	uint64_t name;
 
@@ -246,7 +246,7 @@ static void add_event(struct frame *f, uint64_t wall_ns, const char *kind, struc
 
 /* Births and ends by themselves are left out: they would push the rest off the screen. Whether a job or a sheet failed
  * is shown with them. */
-static void fill_event(const json_t *e, const struct live_names *names, struct frame *f)
+static void fill_event(const json_t *e, const struct program_names *names, struct frame *f)
 {
 	const char *kind = rpc_answer_text(e, "event_type"), *details = rpc_answer_text(e, "details");
 	const struct job_key job = { uid_of(e, "job_uid"), rpc_answer_text(e, "job_id") };

@@ -10,16 +10,16 @@
 #include "view/frame.h"
 
 /* Of processes of jobs, also of those that have ended since: events name them. */
-struct live_names {
+struct program_names {
 	struct map of; /* pid → an owned text */
 };
-void live_names_done(struct live_names *n);
+void program_names_done(struct program_names *n);
 
 /* Any may be NULL. */
 struct live_answers {
 	const json_t *snapshot, *status, *jobs, *events; /* daemon.top, daemon.status, job.list, daemon.events */
 	struct scan processes; /* the list in the snapshot, as it is written */
-	struct live_names *names;
+	struct program_names *names;
 };
 
 /* Only the job that `only` picks, unless it is NULL. */

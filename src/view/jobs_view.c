@@ -114,7 +114,7 @@ void jobs_view_add(struct jobs_view *view, const struct job *job)
 	table_add(t, job->command, INK_PLAIN);
 }
 
-void jobs_json_add(struct json *j, const struct job *job)
+void jobs_view_add_json(struct json *j, const struct job *job)
 {
 	json_begin_object(j);
 	fields_json(j, &job_fields, job);

@@ -20,4 +20,4 @@ void jobs_view_add(struct jobs_view *view, const struct job *job);
 /* Only its id, when it started and what became of it, below a message. All rows of a view are of one kind. */
 void jobs_view_add_brief(struct jobs_view *view, const struct job *job);
 /* All that is known of a job, as an object. */
-void jobs_json_add(struct json *j, const struct job *job);
+void jobs_view_add_json(struct json *j, const struct job *job);

@@ -159,7 +159,7 @@ static void put_next_request(const struct report *r, struct json *j)
 		json_nil(j);
 }
 
-void report_json(const struct report *r, struct json *j)
+void report_view_json(const struct report *r, struct json *j)
 {
 	json_begin_object(j);
 	put_profile(r, j);

@@ -145,8 +145,8 @@ static void put_memory(struct label_lines *f, const struct job *job)
 	label_lines_join(f, LABEL_WORD, "%s",
 	                 job_view_knows(job, JOB_FIGURE_PEAK_RSS) ? "largest process"
 	                                                          : "for the largest process");
-	if (job->hungriest_pid)
-		label_lines_comma(f, "%s %d", job->hungriest, job->hungriest_pid);
+	if (job->largest_pid)
+		label_lines_comma(f, "%s %d", job->largest_name, job->largest_pid);
 }
 
 static void put_io(struct label_lines *f, const struct job *job)
@@ -412,7 +412,7 @@ void report_view(const struct report *r, struct canvas *to)
 	flight_view(r, to);
 }
 
-void report_text(const struct report *r, struct buf *to)
+void report_view_text(const struct report *r, struct buf *to)
 {
 	const struct style plain = { .width = REPORT_TEXT_COLUMNS, .unicode = true };
 

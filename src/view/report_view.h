@@ -9,6 +9,6 @@
 #define REPORT_TEXT_COLUMNS 100 /* without a terminal: in a file, in an answer to a client */
 
 void report_view(const struct report *r, struct canvas *to);
-void report_json(const struct report *r, struct json *j);
+void report_view_json(const struct report *r, struct json *j);
 /* The report as plain text, as wide as REPORT_TEXT_COLUMNS. */
-void report_text(const struct report *r, struct buf *to);
+void report_view_text(const struct report *r, struct buf *to);

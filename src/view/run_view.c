@@ -87,8 +87,8 @@ static void put_largest(struct label_lines *f, const struct job *job)
 {
 	label_lines_part(f, "%s largest process",
 	                 job_view_figure_words(job, JOB_FIGURE_PEAK_RSS).at);
-	if (*job->hungriest)
-		label_lines_comma(f, "%s", job->hungriest);
+	if (*job->largest_name)
+		label_lines_comma(f, "%s", job->largest_name);
 }
 
 /* What it used, what was charged, and the largest process, each with its own quality. A job too short

@@ -250,7 +250,7 @@ LARGE = "import time; block = bytearray(100 << 20); open('ready', 'w').write('ye
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_a_leftover_process_can_be_the_hungriest(run, left, tier, tmp_path):
+def test_a_leftover_process_can_be_the_largest(run, left, tier, tmp_path):
 	script = 'setsid "$0" -c "$1" >/dev/null 2>&1 & echo $!; read line <ready; sleep 0.01'
 	os.mkfifo(tmp_path / "ready")
 	done = run("sh", "-c", script, sys.executable, LARGE, options=["--tier", tier], cwd=tmp_path)

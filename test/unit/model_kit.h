@@ -208,8 +208,8 @@ static inline struct job kit_good_job(void)
 		.total_sheets = 3,
 		.last_completed_sheet = 3,
 		.completed_sheets = 3,
-		.hungriest_pid = 2417,
-		.hungriest = "python",
+		.largest_pid = 2417,
+		.largest_name = "python",
 		.allowed = { 8000, 32 * KIT_GIB, ALLOWANCE_MACHINE, 0 },
 	};
 
@@ -239,7 +239,7 @@ static inline struct job kit_oom_job(void)
 
 	snprintf(job.id, sizeof job.id, "align-91c2");
 	snprintf(job.type, sizeof job.type, "align");
-	snprintf(job.hungriest, sizeof job.hungriest, "bwa-mem");
+	snprintf(job.largest_name, sizeof job.largest_name, "bwa-mem");
 	job.status = JOB_FAILED;
 	job.took_ns = 187 * NS_PER_S;
 	job.ended_ns = job.started_ns + job.took_ns;

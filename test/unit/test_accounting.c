@@ -73,7 +73,7 @@ static void test_accounting__is_exact_when_every_end_was_reported(void **state)
 	ASSERT_FIGURE(job, PEAK_RSS, 8192, EXACT);
 	ASSERT_FIGURE(job, PROCESSES, 2, EXACT);
 	ASSERT_FIGURE(job, FAILED, 1, EXACT);
-	assert_int_equal(job.hungriest_pid, 11);
+	assert_int_equal(job.largest_pid, 11);
 	snapshot_done(&snap);
 }
 
@@ -99,7 +99,7 @@ static void test_accounting__does_not_fall_when_the_last_process_ends_before_the
 }
 
 /* posix_spawn(): the child keeps its parent's mark. */
-static void test_accounting__takes_the_last_of_equals_for_the_hungriest(void **state)
+static void test_accounting__takes_the_last_of_equals_for_the_largest(void **state)
 {
 	struct snapshot snap = { .events_only = true };
 	struct accounting t = { 0 };
@@ -113,11 +113,11 @@ static void test_accounting__takes_the_last_of_equals_for_the_hungriest(void **s
 	figures_of(
 		&t, &(struct job_usage_sources){ .processes = 3, .births_are_reported = true },
 		&job);
-	assert_int_equal(job.hungriest_pid, 10);
+	assert_int_equal(job.largest_pid, 10);
 	snapshot_done(&snap);
 }
 
-static void test_accounting__calls_none_of_our_own_programs_the_hungriest(void **state)
+static void test_accounting__calls_none_of_our_own_programs_the_largest(void **state)
 {
 	const struct launch_end end = { .pid = 10,
 		                        .usage.ru_maxrss = 32 }; /* KiB, of 11 below it */
@@ -136,8 +136,8 @@ static void test_accounting__calls_none_of_our_own_programs_the_hungriest(void *
 	figures_of(&t, &from, &job);
 	ASSERT_FIGURE(job, PEAK_RSS, 8192, EXACT);
 	ASSERT_FIGURE(job, PROCESSES, 2, EXACT);
-	assert_int_equal(job.hungriest_pid, 10);
-	assert_string_equal(job.hungriest, "sh");
+	assert_int_equal(job.largest_pid, 10);
+	assert_string_equal(job.largest_name, "sh");
 	snapshot_done(&snap);
 	accounting_done(&t);
 }
@@ -473,13 +473,13 @@ static void test_accounting__takes_back_no_peak_that_a_tick_saw(void **state)
 	from.living = 0;
 	figures_of(&t, &from, &job);
 	ASSERT_FIGURE(job, PEAK_RSS, 720 << 10, EXACT);
-	assert_int_equal(job.hungriest_pid, 10);
+	assert_int_equal(job.largest_pid, 10);
 	accounting_done(&t);
 	snapshot_done(&late);
 }
 
 /* It lives on, so that no end reports its mark; those of small ones are reported after the last tick. */
-static void test_accounting__may_name_a_leftover_process_the_hungriest(void **state)
+static void test_accounting__may_name_a_leftover_process_the_largest(void **state)
 {
 	struct job_usage_sources from = { .processes = 2,
 		                           .living = 1,
@@ -494,7 +494,7 @@ static void test_accounting__may_name_a_leftover_process_the_hungriest(void **st
 	feed(&t, &late, 0);
 	figures_of(&t, &from, &job);
 	ASSERT_FIGURE(job, PEAK_RSS, 720 << 10, AT_LEAST);
-	assert_int_equal(job.hungriest_pid, 10);
+	assert_int_equal(job.largest_pid, 10);
 	accounting_done(&t);
 	snapshot_done(&late);
 }
@@ -620,15 +620,15 @@ RUN_TESTS(TEST(test_accounting__takes_a_sample_that_is_newer_than_the_mark),
           TEST(test_accounting__counts_an_older_process_from_where_it_joined),
           TEST(test_accounting__takes_the_mark_of_an_older_process_that_rose),
           TEST(test_accounting__takes_back_no_peak_that_a_tick_saw),
-          TEST(test_accounting__may_name_a_leftover_process_the_hungriest),
+          TEST(test_accounting__may_name_a_leftover_process_the_largest),
           TEST(test_accounting__never_uses_more_than_was_charged),
           TEST(test_accounting__of_a_job_too_short_for_a_tick_takes_what_was_charged),
           TEST(test_accounting__is_never_below_what_the_ticks_saw),
           TEST(test_accounting__distinguishes_outliving_processes_from_leftover_ones),
           TEST(test_accounting__does_not_fall_when_the_last_process_ends_before_the_job),
           TEST(test_accounting__is_exact_when_every_end_was_reported),
-          TEST(test_accounting__takes_the_last_of_equals_for_the_hungriest),
-          TEST(test_accounting__calls_none_of_our_own_programs_the_hungriest),
+          TEST(test_accounting__takes_the_last_of_equals_for_the_largest),
+          TEST(test_accounting__calls_none_of_our_own_programs_the_largest),
           TEST(test_accounting__counts_a_failing_sheet_once),
           TEST(test_accounting__counts_it_once_when_its_command_is_reported_last),
           TEST(test_accounting__counts_a_program_of_ours_that_failed_by_itself),

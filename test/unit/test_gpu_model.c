@@ -42,7 +42,7 @@ static struct fixture fixture_of(bool jobs_only)
 	use(&fx.cur, 0, p->id, 1000 * MIB);
 	use(&fx.cur, 0, (struct proc_id){ 11, 600 }, 200 * MIB);
 	use(&fx.cur, 1, (struct proc_id){ 10, 0 }, MIB);
-	fx.cur.gpu_uses.at[2].is_foreign = true;
+	fx.cur.gpu_uses.at[2].has_host_pid = true;
 	use(&fx.cur, 7, p->id, MIB); /* a GPU that is not there */
 	job_roster_assign(&fx.jobs, p->id, (struct job_ref){ job, 3 });
 	snapshot_build(NULL, &fx.cur, &fx.jobs,

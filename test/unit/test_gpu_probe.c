@@ -68,7 +68,7 @@ static void test_gpu_probe__fills_the_sample_and_its_processes(void **state)
 		assert_int_equal(p->r.value[PROC_GPU_MEM], 512 * MIB);
 		assert_int_equal(p->r.value[PROC_GPU_SM], 37);
 	} else { /* this test runs in a container, and holds no GPU */
-		assert_true(s.gpu_uses.at[0].is_foreign);
+		assert_true(s.gpu_uses.at[0].has_host_pid);
 		assert_int_equal(p->r.present, 0);
 	}
 	probe_gpu_nvml.close(self);

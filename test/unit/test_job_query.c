@@ -24,8 +24,8 @@ static struct job full_job(const struct world *w)
 		           .current_sheet = 2,
 		           .limits_hit = 1 << JOB_LIMIT_MEM | 1 << JOB_LIMIT_TIME,
 		           .root = { 4700, 12345 },
-		           .hungriest_pid = 4711,
-		           .hungriest = "python" };
+		           .largest_pid = 4711,
+		           .largest_name = "python" };
 
 	for (uint64_t i = 0; i < JOB_LIMIT_COUNT; i++)
 		job.limit[i] = 1000 + i;
@@ -60,8 +60,8 @@ static void assert_same_job(const struct job *is, const struct job *was)
 	assert_memory_equal(is->limit, was->limit, sizeof is->limit);
 	assert_int_equal(is->limits_hit, was->limits_hit);
 	assert_true(proc_id_eq(is->root, was->root));
-	assert_int_equal(is->hungriest_pid, was->hungriest_pid);
-	assert_string_equal(is->hungriest, was->hungriest);
+	assert_int_equal(is->largest_pid, was->largest_pid);
+	assert_string_equal(is->largest_name, was->largest_name);
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++) {
 		assert_int_equal(is->figures[i].quality, was->figures[i].quality);
 		assert_int_equal(is->figures[i].value, was->figures[i].value);

@@ -136,7 +136,7 @@ static void test_jobs__leave_the_end_of_another_recorders_job_to_it(void **state
 	struct fixture f = fixture_new();
 	struct watched_job *w = add_job(&f, "a", ROOT);
 
-	w->row->job.has_recorder = w->row->job.is_foreign = true;
+	w->row->job.has_recorder = w->row->job.is_stored_by_other = true;
 	add_event(&f, EVENT_EXIT, ROOT)->has_exit_code = true;
 	tick(&f);
 	assert_int_equal(f.snap.jobs.at[0].status, JOB_RUNNING);

@@ -94,7 +94,7 @@ static void test_jobs_json__has_all_of_a_job(void **state)
 
 	job.limit[JOB_LIMIT_CPU] = 1500;
 	job.limit[JOB_LIMIT_TIME] = 90 * NS_PER_S;
-	jobs_json_add(&j, &job);
+	jobs_view_add_json(&j, &job);
 	buf_putc(&out, '\n');
 	assert_golden("job.json", &out);
 	buf_done(&out);

@@ -40,7 +40,7 @@ static json_t *load(const char *text)
 
 static void test_live_frame__has_what_the_server_answered_and_no_more(void **state)
 {
-	struct live_names names = { 0 };
+	struct program_names names = { 0 };
 	struct live_answers from = { .names = &names };
 	struct frame f = { 0 };
 	struct buf head = { 0 };
@@ -69,7 +69,7 @@ static void test_live_frame__has_what_the_server_answered_and_no_more(void **sta
 	assert_string_equal(frame_str(&f, f.events.at[3].what), "a 12: SIGKILL sent by the kernel");
 	for (size_t i = 0; i < ARRAY_LEN(loaded); i++)
 		json_decref(loaded[i]);
-	live_names_done(&names);
+	program_names_done(&names);
 	buf_done(&head);
 	frame_done(&f);
 }

@@ -233,7 +233,7 @@ static void test_registry_lose__gives_its_place_to_the_recorder_that_is_back(voi
 	struct job job = named("a");
 	job_handle lost, back;
 
-	job.has_recorder = job.is_foreign = true;
+	job.has_recorder = job.is_stored_by_other = true;
 	lost = start_job(fx, &job);
 	registry_lose(fx->engine, lost);
 	assert_int_equal(job_roster_get(table(fx), lost)->job.status, JOB_LOST);
@@ -277,7 +277,7 @@ static void test_jobs_figures__keeps_jobs_apart(void **state)
 
 		assert_string_equal(job->id, ids[i]);
 		assert_int_equal(job->figures[JOB_FIGURE_PROCESSES].value, 1);
-		assert_int_equal(job->hungriest_pid, children[i]);
+		assert_int_equal(job->largest_pid, children[i]);
 		assert_true(job->figures[JOB_FIGURE_PEAK_USED].value > 0);
 		fx->child = children[i];
 		end_child(fx);

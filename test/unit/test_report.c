@@ -244,7 +244,7 @@ static void test_report__names_what_is_missing(void **state)
 	r.job.figures[JOB_FIGURE_CPU].quality = QUALITY_MISSING;
 	r.job.figures[JOB_FIGURE_SELF_CPU].quality = QUALITY_MISSING;
 	r.job.figures[JOB_FIGURE_PEAK_RSS].quality = QUALITY_MISSING;
-	r.job.hungriest_pid = 0;
+	r.job.largest_pid = 0;
 	assert_report(&r, (struct style){ .width = 100 }, "report-missing.txt");
 	report_done(&r);
 }
@@ -258,7 +258,7 @@ static void test_report_json__has_the_keys_of_the_profile(void **state)
 	snprintf(r.job.tier, sizeof r.job.tier, "BPF tracepoints, cgroup v2, " FLIGHT_TIER);
 	report_end(&r);
 	r.next = (struct next_request){ UINT64_C(3) << 30, UINT64_C(2450) << 20, 14 };
-	report_json(&r, &j);
+	report_view_json(&r, &j);
 	buf_putc(&out, '\n');
 	assert_golden("report.json", &out);
 	buf_done(&out);
@@ -309,7 +309,7 @@ static void test_report__of_many_marks_the_first_and_the_last_are_shown(void **s
 		                                             .wall_ns = r.job.started_ns + i });
 	}
 	report_end(&r);
-	report_text(&r, &out);
+	report_view_text(&r, &out);
 	assert_non_null(strstr(out.at, " m1. "));
 	assert_non_null(strstr(out.at, " m3. "));
 	assert_null(strstr(out.at, " m4. "));
@@ -512,12 +512,12 @@ static void test_report_view__shows_a_limit_once(void **state)
 	r.job.limit[JOB_LIMIT_MEM] = r.job.allowed.memory_bytes = 8 * KIT_GIB;
 	snprintf(r.job.allowed.memory_source, sizeof r.job.allowed.memory_source, ALLOWANCE_OWN);
 	r.job.limit[JOB_LIMIT_CPU] = r.job.allowed.milli_cores = 4000;
-	report_text(&r, &out);
+	report_view_text(&r, &out);
 	assert_null(strstr(out.at, "Limits"));
 	r.job.limit[JOB_LIMIT_PIDS] = 100;
 	r.job.limits_hit = 1u << JOB_LIMIT_MEM;
 	buf_reset(&out);
-	report_text(&r, &out);
+	report_view_text(&r, &out);
 	assert_non_null(strstr(out.at, "Limits       memory 8.0 GiB (met), 100 tasks\n"));
 	buf_done(&out);
 	report_done(&r);

@@ -194,7 +194,7 @@ static void test_run_view__reports_one_process_once(void **state)
 
 	job.took_ns = 1200 * NS_PER_US;
 	job.limit[JOB_LIMIT_CPU] = 1500;
-	snprintf(job.hungriest, sizeof job.hungriest, "true");
+	snprintf(job.largest_name, sizeof job.largest_name, "true");
 	kit_figure(&job, JOB_FIGURE_CPU, 900 * NS_PER_US, QUALITY_EXACT);
 	kit_figure(&job, JOB_FIGURE_CPU_THROTTLED, 50 * NS_PER_MS, QUALITY_EXACT);
 	kit_figure(&job, JOB_FIGURE_PROCESSES, 1, QUALITY_EXACT);

@@ -153,7 +153,7 @@ static void test_snapshot_scope__leaves_out_jobs_that_others_record(void **state
 	struct bits bits;
 
 	(void)state;
-	fx.snap.jobs.at[0].is_foreign = true;
+	fx.snap.jobs.at[0].is_stored_by_other = true;
 	bits = bits_of(&fx.snap, &snapshot_scope_ours);
 	assert_int_equal(bits.jobs, 2);
 	assert_int_equal(bits.procs, 30);             /* all but 10 */
@@ -169,7 +169,7 @@ static void test_snapshot_scope__has_the_processes_of_a_recorder_that_is_gone(vo
 
 	(void)state;
 	all = bits_of(&fx.snap, NULL).procs;
-	job->is_foreign = true;
+	job->is_stored_by_other = true;
 	job->status = JOB_LOST;
 	assert_int_equal(bits_of(&fx.snap, &snapshot_scope_ours).jobs, 2);
 	assert_int_equal(bits_of(&fx.snap, &snapshot_scope_ours).procs, all);

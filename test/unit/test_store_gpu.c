@@ -30,7 +30,7 @@ static void put_gpus(struct world *w, struct store *st, uint64_t percent)
 	readings_set(&use->r, GPU_USE_MEM, 512 * MIB);
 	readings_set(&use->r, GPU_USE_SM, 0);
 	use = world_push(&w->snap.gpu_uses);
-	*use = (struct gpu_use){ .gpu = 1, .id.pid = 7, .is_foreign = true, .job = -1 };
+	*use = (struct gpu_use){ .gpu = 1, .id.pid = 7, .has_host_pid = true, .job = -1 };
 	use = world_push(&w->snap.gpu_uses);
 	*use = (struct gpu_use){ .gpu = 99, .id.pid = 8 }; /* of no GPU */
 	if (store_put(st, &w->snap, &err) < 0)
@@ -123,7 +123,7 @@ static void test_reader_snapshot__has_its_gpus(void **state)
 	assert_int_equal(got.gpu_uses.at[0].job, got.procs.at[0].job);
 	assert_true(readings_has(&got.gpu_uses.at[0].r, GPU_USE_SM));
 	assert_int_equal(got.gpu_uses.at[1].gpu, 1);
-	assert_true(got.gpu_uses.at[1].is_foreign && got.gpu_uses.at[1].job == -1);
+	assert_true(got.gpu_uses.at[1].has_host_pid && got.gpu_uses.at[1].job == -1);
 	world_put(&fx.w, fx.st);
 	assert_int_equal(history_next_snapshot(r, &at, &got, &err), 1);
 	assert_int_equal(got.gpus.len + got.gpu_uses.len, 0);

@@ -98,7 +98,7 @@ static void test_tracing_follow__leaves_out_what_another_recorder_writes_into_ou
 {
 	struct sampler *s = open_fake(0, 100);
 	struct jobs *jobs = jobs_new(NULL);
-	struct watched_job *other = jobs_add(jobs, &(struct job){ .is_foreign = true });
+	struct watched_job *other = jobs_add(jobs, &(struct job){ .is_stored_by_other = true });
 	struct tracing t = { 0 };
 
 	members_add(&jobs->members, &jobs->roster, (struct proc_id){ 100, 1 },

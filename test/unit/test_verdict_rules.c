@@ -343,11 +343,11 @@ static void test_verdict__holds_its_ceilings_for_any_number_of_records(void **st
 	add_process(&f, 10, 1, "make", 2, 0, 10);
 	for (pid_t pid = 11; pid < VERDICT_DEATHS_MAX + 100; pid++)
 		add_process(&f, pid, 10, "test", 1, 0, 1);
-	for (int i = 0; i < VERDICT_SIGNS_MAX + 100; i++)
+	for (int i = 0; i < VERDICT_EVENTS_MAX + 100; i++)
 		add_signal(&f, 11, SIGTERM, 10, "make", 1);
 	add_signal(&f, 10, SIGTERM, 500000, "kill", 9.9);
 	assert_int_equal(f.deaths.len, VERDICT_DEATHS_MAX);
-	assert_int_equal(f.signs.len, VERDICT_SIGNS_MAX);
+	assert_int_equal(f.events.len, VERDICT_EVENTS_MAX);
 	assert_verdict(&job, &f, VERDICT_KILLED_BY_PROCESS, CONFIDENCE_MEDIUM, 10);
 }
 

@@ -138,7 +138,7 @@ int gpu_report_decode(const void *bytes, size_t n, struct gpu_report *ret, struc
 		return err_set(err, EBADMSG, "the GPU helper's answer is garbled");
 	drop_nonsense(ret);
 	for (uint32_t i = 0; i < ret->use_count; i++) { /* the recorder alone knows these */
-		ret->uses[i].is_foreign = false;
+		ret->uses[i].has_host_pid = false;
 		ret->uses[i].job = -1;
 	}
 	return 0;

@@ -16,9 +16,9 @@ void gpu_uses_add(struct sample *out, const struct gpu_use *use)
 	if (!u)
 		return;
 	*u = *use;
-	if (u->is_foreign)
+	if (u->has_host_pid)
 		out->gpus.at[u->gpu].knows_processes = false;
-	p = u->is_foreign ? NULL : sample_find_proc(out, use->id.pid);
+	p = u->has_host_pid ? NULL : sample_find_proc(out, use->id.pid);
 	if (!p)
 		return;
 	u->id = p->id;

@@ -52,7 +52,7 @@ static void add_use(const struct gpu_probe *self, const struct gpu_use *use, siz
 	struct gpu_use u = *use;
 
 	u.gpu += (uint32_t)first;
-	u.is_foreign = !self->pids_are_ours && !holds_device(self, use->id.pid);
+	u.has_host_pid = !self->pids_are_ours && !holds_device(self, use->id.pid);
 	gpu_uses_add(out, &u);
 }
 

@@ -129,15 +129,16 @@ static int lifecycle_bpf_read(void *self, struct sample *out, struct err *err)
 	return 0;
 }
 
-static size_t lifecycle_bpf_owed(void *self, struct sample *out,
-                                 bool (*cares)(void *arg, struct proc_id id), void *arg, bool now)
+static size_t lifecycle_bpf_pending_totals(void *self, struct sample *out,
+                                           bool (*matches)(void *arg, struct proc_id id), void *arg,
+                                           bool now)
 {
 	struct lifecycle_bpf *p = self;
-	size_t owed = lifecycle_reader_owed(&p->reader, cares, arg);
+	size_t pending = lifecycle_reader_pending_totals(&p->reader, matches, arg);
 
 	if (now)
 		lifecycle_reader_give_up(&p->reader, out);
-	return owed;
+	return pending;
 }
 
 static int lifecycle_bpf_fd(const void *self)
@@ -164,7 +165,7 @@ const struct probe_ops probe_lifecycle_bpf = {
 	.open = lifecycle_bpf_open,
 	.read = lifecycle_bpf_read,
 	.fd = lifecycle_bpf_fd,
-	.owed = lifecycle_bpf_owed,
+	.pending_totals = lifecycle_bpf_pending_totals,
 	.health = lifecycle_bpf_health,
 	.close = lifecycle_bpf_close,
 };

@@ -94,13 +94,13 @@ void lifecycle_reader_give_up(struct lifecycle_reader *reader, struct sample *ou
 	map_reset(&reader->index);
 }
 
-size_t lifecycle_reader_owed(const struct lifecycle_reader *reader,
-                             bool (*cares)(void *, struct proc_id), void *arg)
+size_t lifecycle_reader_pending_totals(const struct lifecycle_reader *reader,
+                                       bool (*matches)(void *, struct proc_id), void *arg)
 {
 	size_t n = 0;
 
 	vec_each(&reader->held, held)
-		n += !held->is_reported && cares(arg, held->exit.id);
+		n += !held->is_reported && matches(arg, held->exit.id);
 	return n;
 }
 

@@ -37,8 +37,8 @@ void lifecycle_reader_take(struct lifecycle_reader *reader, const void *record, 
 /* Reports the exits that have waited long enough. */
 void lifecycle_reader_settle(struct lifecycle_reader *reader, uint64_t now_boot_ns,
                              struct sample *out);
-/* How many exits are held back, of those that the caller cares about. */
-size_t lifecycle_reader_owed(const struct lifecycle_reader *reader,
-                             bool (*cares)(void *arg, struct proc_id id), void *arg);
+/* How many exits are held back, of those that `matches` accepts. */
+size_t lifecycle_reader_pending_totals(const struct lifecycle_reader *reader,
+                                       bool (*matches)(void *arg, struct proc_id id), void *arg);
 /* Records were lost: reports all exits now and expects nothing more. */
 void lifecycle_reader_give_up(struct lifecycle_reader *reader, struct sample *out);
