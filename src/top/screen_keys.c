@@ -28,10 +28,12 @@ static void type(struct top_state *t, int key)
 	}
 }
 
-static void begin_typing(struct screen *s, enum top_mode mode, const char *text)
+/* `mode` is the enum top_mode of what is typed. */
+static void begin_typing(struct screen *s, long mode)
 {
-	s->state.mode = mode;
-	snprintf(s->state.input, sizeof s->state.input, "%s", text);
+	s->state.mode = (enum top_mode)mode;
+	snprintf(s->state.input, sizeof s->state.input, "%s",
+	         mode == TOP_FILTER ? s->state.filter : "");
 }
 
 static void go_to_time(struct screen *s)
@@ -154,60 +156,38 @@ static void kill_key(struct screen *s, int key)
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
-static bool move_key(struct screen *s, int key)
+static void move(struct screen *s, long by)
 {
-	struct top_state *t = &s->state;
-	long page = (long)MAX(s->layout.rows_n, (size_t)2) - 1;
-
-	switch (key) {
-	case KEY_GO_UP:
-	case 'k':
-		top_state_move(t, -1);
-		return true;
-	case KEY_GO_DOWN:
-	case 'j':
-		top_state_move(t, 1);
-		return true;
-	case KEY_WHEEL_UP:
-		top_state_move(t, -3);
-		return true;
-	case KEY_WHEEL_DOWN:
-		top_state_move(t, 3);
-		return true;
-	case KEY_PAGE_UP:
-	case CTRL('b'):
-		top_state_move(t, -page);
-		return true;
-	case KEY_PAGE_DOWN:
-	case CTRL('f'):
-		top_state_move(t, page);
-		return true;
-	case KEY_TO_START:
-		top_state_move(t, -(long)t->rows.len);
-		return true;
-	case KEY_TO_END:
-	case 'G':
-		top_state_move(t, (long)t->rows.len);
-		return true;
-	default:
-		return false;
-	}
+	top_state_move(&s->state, by);
 }
 
+static void move_pages(struct screen *s, long by)
+{
+	move(s, by * ((long)MAX(s->layout.rows_n, (size_t)2) - 1));
+}
+
+static void move_to_end(struct screen *s, long by)
+{
+	move(s, by * (long)s->state.rows.len);
+}
+
+enum fold { FOLD_TOGGLE, FOLD_OPEN, FOLD_CLOSE };
+
 /* The row itself, or the one that it is in. */
-static void fold(struct screen *s, int key)
+static void fold(struct screen *s, long how)
 {
 	const struct top_row *row = top_state_row(&s->state);
 
 	if (!row)
 		return;
-	if (key == '+' && row->is_open)
+	if (how == FOLD_OPEN && row->is_open)
 		return;
-	if (!row->has_children && key != '+')
-		while (s->state.at && s->state.rows.at[s->state.at].depth >= row->depth && row->depth)
+	if (!row->has_children && how != FOLD_OPEN)
+		while (s->state.at && s->state.rows.at[s->state.at].depth >= row->depth &&
+		       row->depth)
 			top_state_move(&s->state, -1);
 	row = top_state_row(&s->state);
-	if (row->has_children && !(key == '-' && !row->is_open)) {
+	if (row->has_children && !(how == FOLD_CLOSE && !row->is_open)) {
 		top_state_toggle(&s->state, row->key);
 		screen_arrange(s);
 	}
@@ -228,6 +208,11 @@ static void mark(struct screen *s)
 	top_state_move(&s->state, 1);
 }
 
+static void unmark_all(struct screen *s)
+{
+	map_reset(&s->state.marked);
+}
+
 static void click(struct screen *s, struct terminal_event e)
 {
 	const struct top_layout *l = &s->layout;
@@ -244,7 +229,7 @@ static void click(struct screen *s, struct terminal_event e)
 	if (row >= s->state.rows.len)
 		return;
 	if (row == s->state.at && s->state.rows.at[row].has_children)
-		fold(s, KEY_ACCEPT);
+		fold(s, FOLD_TOGGLE);
 	else
 		top_state_move(&s->state, (long)row - (long)s->state.at);
 }
@@ -276,42 +261,51 @@ static void go(struct screen *s, bool found, const char *otherwise)
 		screen_show_message(s, false, "%s", otherwise);
 }
 
-static bool past_key(struct screen *s, int key)
+static void go_to_peak(struct screen *s, long of_cpu)
 {
-	switch (key) {
-	case KEY_GO_LEFT:
-	case ',':
-		screen_step(s, -1);
-		return true;
-	case KEY_GO_RIGHT:
-	case '.':
-		screen_step(s, 1);
-		return true;
-	case '[':
-		screen_step(s, -10);
-		return true;
-	case ']':
-		screen_step(s, 10);
-		return true;
-	case 'p':
-	case 'P':
-		go(s, past_peak(&s->past, key == 'P'), "no peak is known");
-		return true;
-	case 'n':
-	case 'N':
-		go(s, past_trouble(&s->past, key == 'N'),
-		   key == 'n' ? "no anomaly and no death after this" : "no anomaly and no death before this");
-		return true;
-	case 't':
-	case KEY_ESCAPE:
-		screen_leave_past(s);
-		return true;
-	default:
-		return false;
-	}
+	go(s, past_peak(&s->past, of_cpu), "no peak is known");
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+static void go_to_trouble(struct screen *s, long before)
+{
+	go(s, past_trouble(&s->past, before),
+	   before ? "no anomaly and no death before this" : "no anomaly and no death after this");
+}
+
+static void enter_past(struct screen *s)
+{
+	(void)screen_enter_past(s, HISTORY_DEFAULT_NS);
+}
+
+/* ---- actions --------------------------------------------------------------------------------- */
+
+static void show_help(struct screen *s);
+
+static void quit(struct screen *s)
+{
+	s->quits = true;
+}
+
+static void choose_order(struct screen *s)
+{
+	s->state.mode = TOP_SORTING;
+	s->state.menu = s->state.sort;
+}
+
+static void reverse(struct screen *s)
+{
+	sort_by(s, s->state.sort);
+}
+
+static void show_why(struct screen *s)
+{
+	screen_read(s, "why");
+}
+
+static void show_report(struct screen *s)
+{
+	screen_read(s, "report");
+}
 
 static void pause_or_not(struct screen *s)
 {
@@ -319,94 +313,125 @@ static void pause_or_not(struct screen *s)
 	s->is_dirty = true;
 }
 
-static void begin_mode(struct screen *s, enum top_mode mode, size_t menu)
+static void find_next(struct screen *s)
 {
-	s->state.mode = mode;
-	s->state.menu = menu;
+	find(s, false);
 }
 
-static void action_key(struct screen *s, int key)
+static void show_all(struct screen *s)
 {
-	switch (key) {
-	case 'q':
-	case CTRL('c'):
-	case KEY_FUNCTION + 10:
-		s->quits = true;
-		break;
-	case CTRL('z'):
-		screen_suspend(s);
-		break;
-	case 'h':
-	case '?':
-	case KEY_FUNCTION + 1:
-		begin_mode(s, TOP_HELP, 0);
-		break;
-	case '/':
-	case KEY_FUNCTION + 3:
-		begin_typing(s, TOP_SEARCH, "");
-		break;
-	case '\\':
-	case KEY_FUNCTION + 4:
-		begin_typing(s, TOP_FILTER, s->state.filter);
-		break;
-	case 's':
-	case '<':
-	case '>':
-	case KEY_FUNCTION + 6:
-		begin_mode(s, TOP_SORTING, s->state.sort);
-		break;
-	case 'R':
-		sort_by(s, s->state.sort);
-		break;
-	case KEY_ACCEPT:
-	case '+':
-	case '-':
-		fold(s, key);
-		break;
-	case ' ':
-		mark(s);
-		break;
-	case 'U':
-		map_reset(&s->state.marked);
-		break;
-	case 'K':
-	case KEY_FUNCTION + 9:
-		screen_ask_kill(s);
-		break;
-	case 'x':
-	case KEY_FUNCTION + 2:
-		screen_trace(s);
-		break;
-	case 'w':
-		screen_read(s, "why");
-		break;
-	case 'r':
-	case KEY_FUNCTION + 5:
-		screen_read(s, "report");
-		break;
-	case 'z':
-		pause_or_not(s);
-		break;
-	case 't':
-	case KEY_GO_LEFT:
-		(void)screen_enter_past(s, HISTORY_DEFAULT_NS);
-		break;
-	case 'g':
-		begin_typing(s, TOP_GOTO, "");
-		break;
-	case 'n':
-		find(s, false);
-		break;
-	case KEY_ESCAPE:
-		s->state.filter[0] = s->state.message[0] = '\0';
-		screen_arrange(s);
-		break;
-	case CTRL('l'):
-		terminal_return(&s->terminal);
-		break;
-	default:
-		break;
-	}
+	s->state.filter[0] = s->state.message[0] = '\0';
+	screen_arrange(s);
+}
+
+static void redraw(struct screen *s)
+{
+	terminal_return(&s->terminal);
+}
+
+/* ---- all keys -------------------------------------------------------------------------------- */
+
+/* What keys do, and their line on the page of help. One without names is part of another's line, one
+ * without keys is only shown. */
+struct binding {
+	int keys[4];
+	const char *names, *help;
+	void (*run)(struct screen *s); /* or */
+	void (*run_by)(struct screen *s, long by);
+	long by;
+};
+#define F(n) (KEY_FUNCTION + (n))
+
+/* clang-format off */
+static const struct binding bindings[] = {
+	{ { F(1), 'h', '?' }, "F1 h ?", "this page", .run = show_help },
+	{ { F(2), 'x' }, "F2 x", "trace the system calls of the process", .run = screen_trace },
+	{ { F(3), '/' }, "F3 / n", "find, find the next", .run_by = begin_typing, .by = TOP_SEARCH },
+	{ { 'n' }, .run = find_next },
+	{ { F(4), '\\' }, "F4 \\", "show only rows with a text; Esc shows all", .run_by = begin_typing, .by = TOP_FILTER },
+	{ { KEY_ESCAPE }, .run = show_all },
+	{ { F(5), 'r' }, "F5 r", "report of the job", .run = show_report },
+	{ { F(6), 's', '<', '>' }, "F6 s", "sort; P M I A N: by CPU, memory, I/O, age, pid; R reverses", .run = choose_order },
+	{ { 'R' }, .run = reverse },
+	{ { F(9), 'K' }, "F9 K", "end the marked or selected processes, after a question", .run = screen_ask_kill },
+	{ { F(10), 'q', CTRL('c') }, "F10 q", "quit", .run = quit },
+	{ { CTRL('z') }, .run = screen_suspend },
+	{ { CTRL('l') }, .run = redraw },
+	{ { 'w' }, "w", "why the job failed, or what it waits for", .run = show_why },
+	{ { 'z' }, "z", "pause", .run = pause_or_not },
+	{ { KEY_GO_UP, 'k' }, "arrows k j PgUp PgDn Home End   ", "move", .run_by = move, .by = -1 },
+	{ { KEY_GO_DOWN, 'j' }, .run_by = move, .by = 1 },
+	{ { KEY_WHEEL_UP }, .run_by = move, .by = -3 },
+	{ { KEY_WHEEL_DOWN }, .run_by = move, .by = 3 },
+	{ { KEY_PAGE_UP, CTRL('b') }, .run_by = move_pages, .by = -1 },
+	{ { KEY_PAGE_DOWN, CTRL('f') }, .run_by = move_pages, .by = 1 },
+	{ { KEY_TO_START }, .run_by = move_to_end, .by = -1 },
+	{ { KEY_TO_END, 'G' }, .run_by = move_to_end, .by = 1 },
+	{ { KEY_ACCEPT }, "Enter + -", "open or close a row", .run_by = fold, .by = FOLD_TOGGLE },
+	{ { '+' }, .run_by = fold, .by = FOLD_OPEN },
+	{ { '-' }, .run_by = fold, .by = FOLD_CLOSE },
+	{ { ' ' }, "Space U", "mark a process, unmark all", .run = mark },
+	{ { 'U' }, .run = unmark_all },
+	{ { 0 }, "mouse", "select, open, scroll; click the head of a column to sort" },
+	{ { 't', KEY_GO_LEFT }, .run = enter_past },
+	{ { 'g' }, .run_by = begin_typing, .by = TOP_GOTO },
+};
+
+/* In the past, before those. */
+static const struct binding past_bindings[] = {
+	{ { 't' }, "t", "to the past and back; proctor top --history 1h begins there", .run = screen_leave_past },
+	{ { KEY_GO_LEFT, ',' }, "Left Right", "one sample back, ahead; [ ] ten", .run_by = screen_step, .by = -1 },
+	{ { KEY_GO_RIGHT, '.' }, .run_by = screen_step, .by = 1 },
+	{ { '[' }, .run_by = screen_step, .by = -10 },
+	{ { ']' }, .run_by = screen_step, .by = 10 },
+	{ { 'p' }, "p P", "to the peak of memory, of CPU", .run_by = go_to_peak, .by = false },
+	{ { 'P' }, .run_by = go_to_peak, .by = true },
+	{ { 'n' }, "n N", "to the next, previous anomaly or death", .run_by = go_to_trouble, .by = false },
+	{ { 'N' }, .run_by = go_to_trouble, .by = true },
+	{ { 0 }, "g", "to a time: 14:03, 10m ago, yesterday 14:00" },
+	{ { KEY_ESCAPE }, "Esc", "back to now", .run = screen_leave_past },
+};
+/* clang-format on */
+
+static void put_lines(struct buf *to, const struct binding *list, size_t n)
+{
+	for (const struct binding *b = list; b < list + n; b++)
+		if (b->names)
+			buf_printf(to, "  %-18s %s\n", b->names, b->help);
+}
+
+static void show_help(struct screen *s)
+{
+	struct buf *page = &s->state.page;
+
+	buf_reset(page);
+	buf_puts(page,
+	         "Jobs come first, each with the step it is in and its processes; then what is\n"
+	         "in no job. CPU% is of one core. MEM of a job is what it uses, of a process RSS.\n"
+	         "! something is wrong with it    * marked\n\n");
+	put_lines(page, bindings, ARRAY_LEN(bindings));
+	buf_puts(page, "\nTime travel: the same screen over what was recorded, while "
+	               "recording goes on.\n");
+	put_lines(page, past_bindings, ARRAY_LEN(past_bindings));
+	snprintf(s->state.page_title, sizeof s->state.page_title, "proctor top: keys");
+	s->state.mode = TOP_READING;
+	s->state.menu = 0;
+}
+
+/* Whether it has one of the keys. */
+static bool run_binding(struct screen *s, int key, const struct binding *list, size_t n)
+{
+	for (const struct binding *b = list; b < list + n; b++)
+		for (size_t i = 0; i < ARRAY_LEN(b->keys) && b->keys[i]; i++) {
+			if (b->keys[i] != key)
+				continue;
+			if (b->run)
+				b->run(s);
+			else
+				b->run_by(s, b->by);
+			return true;
+		}
+	return false;
 }
 
 void screen_key(struct screen *s, struct terminal_event e)
@@ -419,7 +444,6 @@ void screen_key(struct screen *s, struct terminal_event e)
 	case TOP_GOTO:
 		type_key(s, e.key);
 		return;
-	case TOP_HELP:
 	case TOP_READING:
 		page_key(s, e.key);
 		return;
@@ -436,9 +460,10 @@ void screen_key(struct screen *s, struct terminal_event e)
 	selected = s->state.selected;
 	if (e.key == KEY_CLICK)
 		click(s, e);
-	else if (!(s->state.is_past && past_key(s, e.key)) && !move_key(s, e.key) &&
+	else if (!(s->state.is_past &&
+	           run_binding(s, e.key, past_bindings, ARRAY_LEN(past_bindings))) &&
 	         !sort_letter(s, e.key))
-		action_key(s, e.key);
+		(void)run_binding(s, e.key, bindings, ARRAY_LEN(bindings));
 	if (s->state.is_past && s->state.selected != selected)
 		past_trail_of_row(&s->past, &s->frame, &s->state);
 }

@@ -19,13 +19,12 @@ const char *top_sort_name(enum top_sort sort);
 
 enum top_mode {
 	TOP_NORMAL,
-	TOP_HELP,
 	TOP_SORTING,  /* the menu of orders */
 	TOP_FILTER,   /* a line is typed: what rows must contain */
 	TOP_SEARCH,   /* … what to go to */
 	TOP_GOTO,     /* … a time */
 	TOP_KILLING,  /* which signal, and whether */
-	TOP_READING,  /* a page of text: why a job failed */
+	TOP_READING,  /* a page of text: the keys, or why a job failed */
 };
 
 enum top_row_kind { TOP_ROW_JOB, TOP_ROW_SHEET, TOP_ROW_PROC, TOP_ROW_OTHERS };

@@ -95,7 +95,7 @@ static void put_footer(const struct top_state *s, struct grid *g, size_t y)
 		put_prompt(g, y, "time (14:03, 10m ago)", s->input);
 	else if (s->mode == TOP_KILLING)
 		put_kill(s, g, y);
-	else if (s->mode == TOP_HELP || s->mode == TOP_READING)
+	else if (s->mode == TOP_READING)
 		put_key(g, y, put_key(g, y, 0, "Esc", "back"), g->unicode ? "↑ ↓" : "j k", "scroll");
 	else if (s->message[0])
 		grid_text(g, y, 0, g->width, s->is_bad ? INK_BAD : INK_STRONG, s->message);
@@ -103,42 +103,7 @@ static void put_footer(const struct top_state *s, struct grid *g, size_t y)
 		put_keys(s, g, y);
 }
 
-/* ---- pages over the tree --------------------------------------------------------------------- */
-
-static const char *const help[] = {
-	"Jobs come first, each with the step it is in and its processes; then what is",
-	"in no job. CPU% is of one core. MEM of a job is what it uses, of a process RSS.",
-	"! something is wrong with it    * marked",
-	"",
-	"  F1 h ?             this page",
-	"  F2 x               trace the system calls of the process",
-	"  F3 / n             find, find the next",
-	"  F4 \\               show only rows with a text; Esc shows all",
-	"  F5 r               report of the job",
-	"  F6 s               sort; P M I A N: by CPU, memory, I/O, age, pid; R reverses",
-	"  F9 K               end the marked or selected processes, after a question",
-	"  F10 q              quit",
-	"  w                  why the job failed, or what it waits for",
-	"  z                  pause",
-	"  arrows k j PgUp PgDn Home End    move",
-	"  Enter + -          open or close a row",
-	"  Space U            mark a process, unmark all",
-	"  mouse              select, open, scroll; click the head of a column to sort",
-	"",
-	"Time travel: the same screen over what was recorded, while recording goes on.",
-	"  t                  to the past and back; proctor top --history 1h begins there",
-	"  Left Right         one sample back, ahead; [ ] ten",
-	"  p P                to the peak of memory, of CPU",
-	"  n N                to the next, previous anomaly or death",
-	"  g                  to a time: 14:03, 10m ago, yesterday 14:00",
-	"  Esc                back to now",
-};
-
-static void put_help(const struct top_state *s, struct grid *g, size_t y, size_t lines)
-{
-	for (size_t i = 0; i < lines && s->menu + i < ARRAY_LEN(help); i++)
-		grid_put(g, y + i, 1, g->width, INK_PLAIN, help[s->menu + i]);
-}
+/* ---- a page over the tree -------------------------------------------------------------------- */
 
 static void put_page(const struct top_state *s, struct grid *g, size_t y, size_t lines)
 {
@@ -220,15 +185,9 @@ void top_view(const struct frame *f, struct top_state *s, bool cursor, struct gr
 	if (!g->width || !g->height)
 		return;
 	ret->footer_y = g->height - 1;
-	if (s->mode == TOP_HELP || s->mode == TOP_READING) {
-		size_t y = 0;
-
-		grid_put(g, y++, 0, g->width, INK_TITLE,
-		         s->mode == TOP_HELP ? "proctor top: keys" : s->page_title);
-		if (s->mode == TOP_HELP)
-			put_help(s, g, y + 1, g->height > 3 ? g->height - 3 : 0);
-		else
-			put_page(s, g, y + 1, g->height > 3 ? g->height - 3 : 0);
+	if (s->mode == TOP_READING) {
+		grid_put(g, 0, 0, g->width, INK_TITLE, s->page_title);
+		put_page(s, g, 2, g->height > 3 ? g->height - 3 : 0);
 	} else {
 		put_parts(f, s, cursor, g, ret);
 	}

@@ -146,6 +146,19 @@ def test_it_can_be_stopped_and_continued(proctor, screen):
 	wait_for(lambda: screen.settings()[1] == before[1])
 
 
+def test_help_lists_the_keys_and_can_be_left(proctor, screen):
+	screen.run(proctor.binary, "top")
+	screen.wait("in no job")
+	screen.type("F1")
+	screen.wait("^proctor top: keys", "^   F1 h \\?             this page", "^   arrows k j PgUp PgDn Home End    move", "^Esc back")
+	screen.type("PgDn")
+	screen.wait("^ Time travel: ", r"^   Left Right         one sample back, ahead; \[ \] ten", "^   Esc                back to now")
+	screen.type("Escape")
+	screen.wait("in no job", "^F1 help")
+	screen.type("q")
+	screen.wait("ready:$")
+
+
 def test_sorting_filtering_and_finding(proctor, children, screen):
 	worker = children.spawn(["sleep", "300.0625"])
 	screen.run(proctor.binary, "top")
