@@ -30,91 +30,11 @@ bool snapshot_text_find(struct scan line, struct scan *ret)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static void skip_blanks(struct scan *s)
+/* Behind blanks. */
+static bool is_next(struct scan *s, char c)
 {
-	while (s->p < s->end && (*s->p == ' ' || *s->p == '\n' || *s->p == '\t' || *s->p == '\r'))
-		s->p++;
-}
-
-/* From the quote to behind the other. */
-static bool skip_string(struct scan *s)
-{
-	for (s->p++; s->p < s->end && *s->p != '"'; s->p++)
-		if (*s->p == '\\' && s->p + 1 < s->end)
-			s->p++;
-	if (s->p >= s->end)
-		return false;
-	s->p++;
-	return true;
-}
-
-static bool skip_nested(struct scan *s)
-{
-	int depth = 0;
-
-	while (s->p < s->end) {
-		char c = *s->p;
-
-		if (c == '"') {
-			if (!skip_string(s))
-				return false;
-			continue;
-		}
-		s->p++;
-		depth += c == '{' || c == '[';
-		depth -= c == '}' || c == ']';
-		if (depth == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool take_value(struct scan *s, struct scan *ret)
-{
-	skip_blanks(s);
-	ret->p = s->p;
-	if (s->p >= s->end)
-		return false;
-	if (*s->p == '"') {
-		if (!skip_string(s))
-			return false;
-	} else if (*s->p == '{' || *s->p == '[') {
-		if (!skip_nested(s))
-			return false;
-	} else {
-		while (s->p < s->end && *s->p != ',' && *s->p != '}' && *s->p != ']' && *s->p != ' ')
-			s->p++;
-	}
-	ret->end = s->p;
-	return ret->end > ret->p;
-}
-
-/* Behind the '{', or a member: the name without its quotes, and the value. False at the end. */
-static bool take_member(struct scan *s, struct scan *ret_name, struct scan *ret_value)
-{
-	skip_blanks(s);
-	if (s->p < s->end && *s->p == ',')
-		s->p++;
-	skip_blanks(s);
-	if (s->p >= s->end || *s->p != '"')
-		return false;
-	ret_name->p = s->p + 1;
-	if (!skip_string(s))
-		return false;
-	ret_name->end = s->p - 1;
-	skip_blanks(s);
-	if (s->p >= s->end || *s->p++ != ':')
-		return false;
-	return take_value(s, ret_value);
-}
-
-static bool open_bracket(struct scan *s, char bracket)
-{
-	skip_blanks(s);
-	if (s->p >= s->end || *s->p != bracket)
-		return false;
-	s->p++;
-	return true;
+	scan_blanks(s);
+	return s->p < s->end && *s->p == c;
 }
 
 /* NAN: null, or no number. */
@@ -153,10 +73,10 @@ bool snapshot_text_split(struct scan snapshot, struct buf *ret_head, struct scan
 
 	*ret_processes = (struct scan){ snapshot.p, snapshot.p };
 	buf_reset(ret_head);
-	if (!open_bracket(&at, '{'))
+	if (!is_next(&at, '{'))
 		return false;
 	buf_putc(ret_head, '{');
-	while (take_member(&at, &name, &value)) {
+	while (json_read_next(&at, &name, &value)) {
 		if (scan_eq(&name, "processes")) {
 			*ret_processes = value;
 			continue;
@@ -191,9 +111,7 @@ static frame_text keep_call(struct frame *f, struct scan shares)
 	double max = 0;
 	char text[80];
 
-	if (!open_bracket(&shares, '{'))
-		return 0;
-	while (take_member(&shares, &name, &value)) {
+	while (json_read_next(&shares, &name, &value)) {
 		double share = number_of(value);
 
 		if (!(share > max))
@@ -286,28 +204,25 @@ static bool take_number(struct frame_proc *p, struct scan name, struct scan v)
 void snapshot_text_fill(struct scan processes, struct frame *ret)
 {
 	cleanup(buf_done) struct buf scratch = { 0 };
-	struct scan object, name, value;
+	struct scan name, value;
 
-	if (!open_bracket(&processes, '['))
+	if (!is_next(&processes, '['))
 		return;
-	for (;;) {
+	do {
 		struct job_name job = { .uid = FRAME_ANY_UID };
 		struct frame_proc *p;
 
-		skip_blanks(&processes);
-		if (processes.p < processes.end && *processes.p == ',')
-			processes.p++;
-		object = processes;
-		if (!open_bracket(&object, '{'))
+		processes.p++;
+		if (!is_next(&processes, '{'))
 			return;
 		p = frame_add_proc(ret);
-		while (p && take_member(&object, &name, &value))
+		while (p && json_read_next(&processes, &name, &value))
 			if (!take_number(p, name, value) && !take_job_name(&job, name, value))
 				take_text(ret, p, name, value, &scratch);
 		if (p)
 			p->job = job_of(ret, &job);
-		if (!p || object.p >= object.end || *object.p != '}')
+		if (!p || !is_next(&processes, '}'))
 			return;
-		processes.p = object.p + 1;
-	}
+		processes.p++;
+	} while (is_next(&processes, ','));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* snapshot_text.h - reads the text of a snapshot without building a tree of it: a machine may have thousands of processes,
- * and a refresh should cost less than a glance at them. */
+ * and a refresh should cost less than a glance at them. Members are found by base/json_read.h. */
 #pragma once
 
 #include "base/buf.h"
