@@ -119,44 +119,25 @@ static bool has_job(struct job_selection *r, struct job_key key, struct job *ret
 	return r->reader && history_get_job(r->reader, key, ret, &err) == 0;
 }
 
-static int count_offer(void *self, const struct job_offer *offer)
+/* The daemon stores what `run` records, too, and has to give it another id if it has one of that id. */
+static bool has_original(struct job_selection *r, const struct job *job)
 {
-	(void)offer;
-	++*(size_t *)self;
-	return 0;
-}
+	const char *id = *job->recorded_as ? job->recorded_as : job->id;
+	struct job ours;
 
-#define SAME_START_NS (50 * NS_PER_MS) /* the daemon has it by the clock ticks of its first process */
-
-/* The daemon stores what `run` records, too, and has to give it another id if it has one of that id: by user, type and
- * start it is the same job. */
-static bool has_same(struct job_selection *r, const struct job *job)
-{
-	const struct job_filter same = { .type = job->type,
-		                         .of_one_user = true,
-		                         .uid = job->uid,
-		                         .since_ns = job->started_ns - SAME_START_NS,
-		                         .until_ns = job->started_ns + SAME_START_NS };
-	size_t count = 0;
-	struct err err;
-
-	return r->reader && job->started_ns &&
-	       history_offer_jobs(r->reader, &same, 1, count_offer, &count, &err) >= 0 && count > 0;
+	return has_job(r, (struct job_key){ job->uid, id }, &ours);
 }
 
 void job_selection_ask(struct job_selection *r, const struct job_filter *filter, size_t count)
 {
-	struct job ours;
-
 	vec_reset(&r->places);
 	if (!r->asks_daemon)
 		return;
 	daemon_jobs_open(&r->others, r->path, filter, count);
 	for (size_t i = 0; i < daemon_jobs_count(&r->others); i++) {
 		struct job job = daemon_jobs_at(&r->others, i);
-		size_t *place = has_job(r, job_key_of(&job), &ours) || has_same(r, &job)
-		                        ? NULL
-		                        : vec_push(&r->places, DAEMON_JOBS_MAX);
+		size_t *place = has_original(r, &job) ? NULL
+		                                      : vec_push(&r->places, DAEMON_JOBS_MAX);
 
 		if (place)
 			*place = i;

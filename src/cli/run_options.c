@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/run_options.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -11,6 +12,7 @@
 #include "base/text.h"
 #include "job/job_ident.h"
 #include "job/job_type.h"
+#include "job/parent_job.h"
 #include "kernel/user_namespace.h"
 #include "model/flight.h"
 #include "model/redaction.h"
@@ -52,11 +54,33 @@ void run_options_generate_id(const char *name, struct job *ret)
 	job_ident_new(name, clock_wall_ns(), getpid(), random, ret->id);
 }
 
-int run_options_name_job(const struct run_options *o, int argc, char **argv, struct job *ret,
-                         struct err *err)
+/* That of the recorder above us; else our own. In a user namespace the users outside are not known. */
+static uint32_t find_parent_user(const struct job *job)
+{
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(process_reader_freep) struct process_reader *reader = process_reader_new(root_fd);
+	uid_t user;
+
+	return job->uid == geteuid() && parent_job_recorder_user(reader, getppid(), &user)
+	               ? user
+	               : job->uid;
+}
+
+/* Only its id is in the environment. */
+static void find_parent(struct job *job)
 {
 	const char *parent = getenv("PROCTOR_JOB_ID");
 
+	if (!parent || !*parent)
+		return;
+	snprintf(job->parent, sizeof job->parent, "%s", parent);
+	job->has_parent_uid = true;
+	job->parent_uid = find_parent_user(job);
+}
+
+int run_options_name_job(const struct run_options *o, int argc, char **argv, struct job *ret,
+                         struct err *err)
+{
 	ret->type_is_given = o->name != NULL;
 	if (o->name)
 		snprintf(ret->type, sizeof ret->type, "%s", o->name);
@@ -66,10 +90,9 @@ int run_options_name_job(const struct run_options *o, int argc, char **argv, str
 		snprintf(ret->id, sizeof ret->id, "%s", o->job_id);
 	else
 		run_options_generate_id(ret->type, ret);
-	if (parent)
-		snprintf(ret->parent, sizeof ret->parent, "%s", parent);
 	memcpy(ret->limit, o->limit, sizeof ret->limit);
 	ret->uid = user_namespace_own_uid();
+	find_parent(ret);
 	put_command(ret, argv);
 	if (!o->pid)
 		put_cwd(ret);

@@ -216,6 +216,15 @@ static void load_pasts(struct daemon *d)
 			load_past(d, &(*row)->job);
 }
 
+static void copy_parent(const struct daemon *d, struct job *job)
+{
+	const struct job *from = &job_roster_get(&engine_jobs(d->engine)->roster, job->handle)->job;
+
+	memcpy(job->parent, from->parent, sizeof job->parent);
+	job->has_parent_uid = from->has_parent_uid;
+	job->parent_uid = from->parent_uid;
+}
+
 static int start_job(void *self, struct job *job, pid_t pid, struct err *err)
 {
 	struct daemon *d = self;
@@ -225,6 +234,7 @@ static int start_job(void *self, struct job *job, pid_t pid, struct err *err)
 	if (check_runs_once(d, job, err) < 0 || find_free_id(d, job, err) < 0 ||
 	    registry_start(d->engine, job, pid, &job->handle, err) < 0)
 		return -err->code;
+	copy_parent(d, job);
 	load_past(d, job);
 	return store_job(d, job); /* an answered job survives if we are killed */
 }

@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "engine/watch_target.h"
 #include "job/cgroup/own_cgroup.h"
+#include "job/parent_job.h"
 #include "job/signature.h"
 #include "kernel/process_lookup.h"
 
@@ -116,6 +118,25 @@ static void add_born(struct engine *e, struct watched_job *w, struct proc_id roo
 	vec_done(&ended.list);
 }
 
+/* An id in the environment, or in a call, may be anybody's: the job of another user is believed only of a
+ * process in it. A job that we have by another id than its recorder is named by ours. */
+static void find_parent(const struct jobs *jobs, struct job *job)
+{
+	bool is_below_root = job->root.pid && !job->has_recorder;
+	const struct job *outer;
+
+	job->has_parent_uid = *job->parent != '\0';
+	job->parent_uid = job->uid;
+	if (!*job->parent)
+		return;
+	outer = parent_job_of(jobs, is_below_root ? job->root.pid : job->registrar.pid);
+	if (!outer ||
+	    (strcmp(outer->id, job->parent) != 0 && strcmp(outer->recorded_as, job->parent) != 0))
+		return;
+	memcpy(job->parent, outer->id, sizeof job->parent);
+	job->parent_uid = outer->uid;
+}
+
 int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handle *ret,
                    struct err *err)
 {
@@ -141,6 +162,7 @@ int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handl
 		               JOBS_MAX);
 	process_lookup_find_start(jobs->reader, &w->row->job.registrar);
 	engine_read_events(e);
+	find_parent(jobs, &w->row->job);
 	*ret = w->row->job.handle;
 	if (root.pid)
 		jobs_add_tree(jobs, *ret, root, sampler_last(engine_sampler(e)));

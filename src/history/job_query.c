@@ -90,25 +90,35 @@ static uint64_t last_snapshot_ns(struct history *r, int64_t recorder)
 /* Of the last sign of life: the interval may be that long. */
 #define KILLED_WITHIN_NS (60 * NS_PER_S)
 
-/* A limit that kills takes the recorder of a job within the job along. Only the id of a parent is stored: it means
- * a job of the same user. */
+/* Before version 10 a parent was a job of the same user. */
+static const char *parent_user(const struct history *r)
+{
+	return db_has_column(r->db, "job", "parent_uid") ? "coalesce(j.parent_uid, j.uid)"
+	                                                 : "j.uid";
+}
+
+/* A limit that kills takes the recorder of a job within the job along. */
 static unsigned read_parent_limits(struct history *r, const struct job *job)
 {
 	const unsigned kill = 1u << JOB_LIMIT_TIME | 1u << JOB_LIMIT_MEM;
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	cleanup(buf_done) struct buf sql = { 0 };
+	int64_t uid = job->parent_uid;
 	char id[JOB_ID_MAX];
 	unsigned hit = 0;
 	struct err err;
 
+	buf_printf(&sql,
+	           "SELECT j.limits_hit, j.parent, j.ended, %s FROM job j"
+	           " WHERE j.job_id = ?1 AND j.uid = ?2",
+	           parent_user(r));
 	if (!db_has_column(r->db, "job", "limits_hit") || !db_has_column(r->db, "job", "parent") ||
-	    db_prepare(r->db,
-	               "SELECT limits_hit, parent, ended FROM job WHERE job_id = ?1 AND uid = ?2",
-	               &stmt, &err) < 0)
+	    db_prepare(r->db, sql.at, &stmt, &err) < 0)
 		return 0;
 	snprintf(id, sizeof id, "%s", job->parent);
-	sqlite3_bind_int64(stmt, 2, job->uid);
 	for (int i = 0; i < PARENTS_MAX && *id && !hit; i++) {
 		sqlite3_bind_text(stmt, 1, id, -1, SQLITE_TRANSIENT);
+		sqlite3_bind_int64(stmt, 2, uid);
 		if (db_step(stmt, &err) <= 0)
 			break;
 		if (job->status != JOB_LOST ||
@@ -117,6 +127,7 @@ static unsigned read_parent_limits(struct history *r, const struct job *job)
 		snprintf(id, sizeof id, "%s",
 		         sqlite3_column_text(stmt, 1) ? (const char *)sqlite3_column_text(stmt, 1)
 		                                      : "");
+		uid = sqlite3_column_int64(stmt, 3);
 		sqlite3_reset(stmt);
 	}
 	return hit;
@@ -148,6 +159,9 @@ static void read_job(struct history *r, sqlite3_stmt *stmt, struct job *to)
 		doubt_figures(to);
 	if (to->status != JOB_RUNNING)
 		to->figures[JOB_FIGURE_USED] = (struct figure){ 0 };
+	if (*to->parent && !to->has_parent_uid)
+		to->parent_uid = to->uid;
+	to->has_parent_uid = *to->parent != '\0';
 	if (*to->parent && (to->status == JOB_LOST || is_oom_of_others(to)))
 		to->parent_limits_hit = read_parent_limits(r, to);
 }
@@ -193,10 +207,10 @@ static int put_filter(const struct history *r, const struct job_filter *f, struc
 {
 	if (f->type)
 		buf_puts(sql, " AND j.type = ?1");
-	if (f->parent)
-		buf_puts(sql, db_has_column(r->db, "job", "parent")
-		                      ? " AND j.parent = ?2 AND j.uid = ?9"
-		                      : " AND 0");
+	if (f->parent && db_has_column(r->db, "job", "parent"))
+		buf_printf(sql, " AND j.parent = ?2 AND %s = ?9", parent_user(r));
+	else if (f->parent)
+		buf_puts(sql, " AND 0");
 	if (f->of_one_user)
 		buf_printf(sql, " AND j.uid = %u", (unsigned)f->uid);
 	if (f->since_ns)
@@ -214,9 +228,10 @@ static int put_filter(const struct history *r, const struct job_filter *f, struc
 	if (f->part)
 		buf_puts(sql, " AND (instr(j.job_id, ?7) OR instr(j.type, ?7))");
 	if (f->outermost && db_has_column(r->db, "job", "parent"))
-		buf_puts(sql,
-		         " AND (j.parent IS NULL OR NOT EXISTS"
-		         " (SELECT 1 FROM job p WHERE p.job_id = j.parent AND p.uid = j.uid))");
+		buf_printf(sql,
+		           " AND (j.parent IS NULL OR NOT EXISTS"
+		           " (SELECT 1 FROM job p WHERE p.job_id = j.parent AND p.uid = %s))",
+		           parent_user(r));
 	return f->outcome ? put_outcome(r, f->outcome, sql, err) : 0;
 }
 
@@ -496,12 +511,12 @@ bool history_has_recorder(struct history *r, pid_t pid, const char *boot_id, str
 	struct err err;
 
 	return history_begin(r, &scope, &err) == 0 &&
-	       db_query(r->db,
-	                "SELECT 1 FROM recorder WHERE ended IS NULL AND pid = ?1 AND boot_id = ?2"
-	                " UNION ALL SELECT 1 FROM job j JOIN recorder c ON c.id = j.recorder"
-	                " WHERE j.uid = ?3 AND j.job_id = ?4 AND c.pid = ?1 AND c.boot_id = ?2",
-	                BINDS(bind_int(pid), bind_str(boot_id), bind_int(job.uid),
-	                      bind_str(job.id)),
-	                &stmt, &err) == 0 &&
+	       db_query(
+		       r->db,
+		       "SELECT 1 FROM recorder WHERE ended IS NULL AND pid = ?1 AND boot_id = ?2"
+		       " UNION ALL SELECT 1 FROM job j JOIN recorder c ON c.id = j.recorder"
+		       " WHERE j.uid = ?3 AND j.job_id = ?4 AND c.pid = ?1 AND c.boot_id = ?2",
+		       BINDS(bind_int(pid), bind_str(boot_id), bind_int(job.uid), bind_str(job.id)),
+		       &stmt, &err) == 0 &&
 	       db_step(stmt, &err) > 0;
 }

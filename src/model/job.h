@@ -117,6 +117,8 @@ struct job {
 	char type[JOB_ID_MAX];
 	bool type_is_given;            /* by --name, not derived from the command */
 	char parent[JOB_ID_MAX];       /* the job it was started in; "": none */
+	bool has_parent_uid;           /* there is one */
+	uint32_t parent_uid;           /* its user: another than ours only where that is proven */
 	char command[COMMAND_MAX + 1]; /* arguments joined by spaces, secrets removed */
 	char cwd[JOB_CWD_MAX];
 	struct proc_id root; /* its first process, of one that was registered; pid 0: not known */
@@ -143,6 +145,7 @@ struct job {
 	unsigned parent_limits_hit; /* when read, of a job that was lost or out of memory: those of
 	                               its parents */
 	bool has_recorder;          /* a connection of its own reports on it, and no other may */
+	char recorded_as[JOB_ID_MAX]; /* … which stores it by this id; "": it has none */
 	bool counts_from_now;       /* … though its first process is older than the job */
 	bool is_stored_by_other; /* … which writes it into our own store, as we have verified: shown by us, never
 	                         stored */

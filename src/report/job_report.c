@@ -425,6 +425,8 @@ static void find_user(struct report *r)
 	const char *name = user_names_name(&users, r->job.uid);
 
 	snprintf(r->user, sizeof r->user, "%s", name ? name : "");
+	name = r->job.has_parent_uid ? user_names_name(&users, r->job.parent_uid) : NULL;
+	snprintf(r->parent_user, sizeof r->parent_user, "%s", name ? name : "");
 	user_names_done(&users);
 }
 

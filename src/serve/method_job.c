@@ -306,6 +306,8 @@ METHOD(method_job_start)
 	    judge_recorder(m, peer, params, pid, &job, err) < 0)
 		return -err->code;
 	fill_in(m, pid, &job);
+	if (job.has_recorder)
+		memcpy(job.recorded_as, job.id, sizeof job.recorded_as);
 	if (!job.is_stored_by_other && methods_check_quota(m, peer, -1, sizeof job.tags, err) < 0)
 		return -err->code;
 	memcpy(sent_id, job.id, sizeof sent_id);

@@ -3,4 +3,4 @@
 #pragma once
 
 #define SCHEMA_APPLICATION_ID 0x70726374 /* "prct" */
-#define SCHEMA_VERSION 9
+#define SCHEMA_VERSION 10

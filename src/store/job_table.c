@@ -108,6 +108,10 @@ static const struct migration migrations[] = {
 	  "ALTER TABLE job ADD COLUMN sender_comm TEXT;"
 	  "ALTER TABLE job ADD COLUMN latest TEXT;",
 	  NULL },
+	/* Whether another recorder stores it, too, and whose job it was started in: by then, one of the
+	 * same user. */
+	{ 10, "ALTER TABLE job ADD COLUMN recorded_as TEXT;",
+	  "UPDATE job SET parent_uid = uid WHERE parent IS NOT NULL AND parent_uid IS NULL" },
 	{ 0 },
 };
 static_assert(QUALITY_AT_LEAST == 2, "the number above");
@@ -631,7 +635,8 @@ static void put_jobs(struct buf *sql)
 	              " j.allowed_cores/1000.0 AS allowed_cores,"
 	              " j.allowed_time_us/1e6 AS allowed_seconds");
 	syscall_table_put_columns(sql, "j");
-	buf_puts(sql, ", j.recorder AS recorder FROM job j WHERE j.started IS NOT NULL");
+	buf_puts(sql, ", j.parent_uid AS parent_uid, j.recorded_as AS recorded_as,"
+	              " j.recorder AS recorder FROM job j WHERE j.started IS NOT NULL");
 }
 
 static const struct view views[] = { { "jobs", put_jobs }, { 0 } };

@@ -64,6 +64,21 @@ static void put_tags(struct label_lines *f, const char *tags)
 	buf_done(&value);
 }
 
+/* As other commands accept it. */
+static void put_parent(struct label_lines *f, const struct report *r)
+{
+	const struct job *job = &r->job;
+
+	label_lines_begin(f, "part of", "");
+	if (!job->has_parent_uid || job->parent_uid == job->uid)
+		label_lines_join(f, LABEL_WHOLE, "job %s", job->parent);
+	else if (*r->parent_user)
+		label_lines_join(f, LABEL_WHOLE, "job %s:%s", r->parent_user, job->parent);
+	else
+		label_lines_join(f, LABEL_WHOLE, "job %u:%s", (unsigned)job->parent_uid,
+		                 job->parent);
+}
+
 static void put_head(const struct report *r, struct canvas *to)
 {
 	const struct job *job = &r->job;
@@ -83,10 +98,8 @@ static void put_head(const struct report *r, struct canvas *to)
 		label_lines_begin(&f, "in", "");
 		label_lines_part(&f, "%s", job->cwd);
 	}
-	if (*job->parent) {
-		label_lines_begin(&f, "part of", "");
-		label_lines_join(&f, LABEL_WHOLE, "job %s", job->parent);
-	}
+	if (*job->parent)
+		put_parent(&f, r);
 	put_tags(&f, job->tags);
 	label_lines_print(&f, to);
 	label_lines_done(&f);

@@ -563,6 +563,43 @@ def test_a_watched_process_is_a_job_at_the_daemon_too(daemon, runner, children):
 	assert status == row["status"] == own["status"] and row["cpu_seconds"] < 0.5, (row, own)
 
 
+NESTED = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("wrapper", [[], ["$PROCTOR", "sheet", "--"]], ids=["directly", "in a sheet"])
+def test_a_job_of_another_user_inside_a_job_is_part_of_it(daemon, as_nobody, wrapper):
+	"""As su and sudo start them: proven by the processes, in the user's own store, and in the daemon's."""
+	inner = " ".join([*wrapper, *NESTED, "env", "PROCTOR_STATE_DIR=%s" % as_nobody.state_dir, str(as_nobody.place / "proctor"),
+			  "run", "-q", "--job-id", "inner", "--", "sleep", "0.3"])
+	done = daemon.proctor("run", "-q", "--job-id", "outer", "--", "sh", "-c", "cd %s; %s" % (as_nobody.place, inner))
+	assert done.returncode == 0, done.stderr
+	own, = json.loads(as_nobody("ls", "--json", "--state-dir", as_nobody.state_dir).stdout)["jobs"]
+	assert (own["job_id"], own["parent_job_id"], own["parent_uid"]) == ("inner", "outer", 0)
+	assert "part of   job root:outer" in as_nobody("report", "inner", "--state-dir", as_nobody.state_dir).stdout
+	row, = wait_for(lambda: sql(daemon, "SELECT uid, parent, parent_uid, recorded_as FROM jobs WHERE job_id = 'inner' AND status = 'completed'"))
+	assert row == {"uid": NOBODY, "parent": "outer", "parent_uid": 0, "recorded_as": "inner"}
+	listed = json.loads(daemon.proctor("ls", "--json", "--parent", "outer").stdout)["jobs"]
+	assert [(job["job_id"], job["uid"], job["parent_uid"]) for job in listed] == [("inner", NOBODY, 0)]
+	outermost = json.loads(daemon.proctor("report", "last", "--json").stdout)
+	assert outermost["job_id"] == "outer"
+
+
+@pytest.mark.needs_root
+def test_the_job_of_another_user_is_not_a_parent_by_name_alone(daemon, as_nobody):
+	outer = start_run(daemon, "sleep", "30", options=("-q", "--job-id", "outer"))
+	wait_for(lambda: sql(daemon, "SELECT 1 FROM jobs WHERE job_id = 'outer'"))
+	done = as_nobody("run", "-q", "--job-id", "liar", "--", "sleep", "0.3", env={"PROCTOR_SOCKET": str(daemon.socket), "PROCTOR_JOB_ID": "outer"})
+	assert done.returncode == 0, done.stderr
+	row, = wait_for(lambda: sql(daemon, "SELECT parent, parent_uid FROM jobs WHERE job_id = 'liar' AND status = 'completed'"))
+	assert row == {"parent": "outer", "parent_uid": NOBODY}
+	own, = json.loads(as_nobody("ls", "--json").stdout)["jobs"]
+	assert (own["parent_job_id"], own["parent_uid"]) == ("outer", NOBODY)
+	assert not json.loads(daemon.proctor("ls", "--json", "--parent", "outer").stdout)["jobs"]
+	outer.terminate()
+	outer.communicate(timeout=60)
+
+
 @pytest.mark.needs_root
 def test_a_run_that_the_daemon_stored_by_another_id_is_listed_once(daemon, as_nobody):
 	with_daemon = {"PROCTOR_SOCKET": str(daemon.socket)}
@@ -575,3 +612,17 @@ def test_a_run_that_the_daemon_stored_by_another_id_is_listed_once(daemon, as_no
 	wait_for(lambda: len(sql(daemon, "SELECT 1 FROM jobs WHERE job_id LIKE 'nightly%'")) == 2)
 	listed = json.loads(as_nobody("ls", "--json", env=with_daemon).stdout)
 	assert [job["job_id"] for job in listed["jobs"]] == ["nightly"], [(job["job_id"], job["job_type"], job["started_at"], job["uid"]) for job in listed["jobs"]]
+	rows = sql(daemon, "SELECT job_id, recorded_as FROM jobs ORDER BY started")
+	assert [(row["job_id"], row["recorded_as"]) for row in rows] == [("nightly", "nightly"), ("nightly.2", "nightly")]
+
+
+@pytest.mark.needs_root
+def test_a_job_that_only_the_daemon_has_is_listed_whatever_runs_at_the_same_time(daemon, as_nobody, children):
+	"""Same user, type and moment, and yet two jobs: only one of them has a recorder of its own."""
+	with_daemon = {"PROCTOR_SOCKET": str(daemon.socket)}
+	as_nobody("run", "-q", "--job-id", "own", "--name", "twin", "--", "sleep", "0.1", env=with_daemon)
+	own, = json.loads(as_nobody("ls", "--json", env=with_daemon).stdout)["jobs"]
+	worker = children.spawn(["sleep", "63.9"], user=NOBODY)
+	daemon.result("job.start", NOBODY, pid=worker.pid, job_id="other", job_type="twin", started_at=own["started_at"])
+	listed = json.loads(as_nobody("ls", "--json", env=with_daemon).stdout)["jobs"]
+	assert sorted(job["job_id"] for job in listed) == ["other", "own"]

@@ -77,10 +77,14 @@ static void test_schema__brings_versions_2_to_4_up_to_date(void **state)
 
 		load_fixture(dir, "v4.sql");
 		take_back(dir, version);
+		run_sql(dir, "UPDATE job SET parent = 'outer' WHERE job_id = 'build'");
 		assert_jobs_are_whole(dir);
 		migrate(dir);
 		assert_int_equal(ask_int(dir, "PRAGMA user_version"), SCHEMA_VERSION);
 		assert_jobs_are_whole(dir);
+		assert_int_equal(ask_int(dir, "SELECT count(*) FROM jobs WHERE parent = 'outer'"
+		                              " AND parent_uid = uid AND recorded_as IS NULL"),
+		                 1);
 		assert_int_equal(ask_int(dir,
 		                         "SELECT count(*) FROM process p JOIN job j ON j.id = p.job"
 		                         " WHERE j.job_id = 'build' AND j.uid = 0"),
