@@ -98,6 +98,11 @@ void daemon_jobs_close(struct daemon_jobs *d)
 	*d = (struct daemon_jobs){ 0 };
 }
 
+const char *daemon_jobs_store(const struct daemon_jobs *d)
+{
+	return rpc_answer_text(d->answer, "store");
+}
+
 size_t daemon_jobs_count(const struct daemon_jobs *d)
 {
 	return json_array_size(list_of(d));

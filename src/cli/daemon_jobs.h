@@ -20,6 +20,8 @@ struct daemon_jobs {
 void daemon_jobs_open(struct daemon_jobs *d, const char *path, const struct job_filter *filter,
                       size_t count);
 void daemon_jobs_close(struct daemon_jobs *d);
+/* The database that they are in; NULL: not known. Borrowed. */
+const char *daemon_jobs_store(const struct daemon_jobs *d);
 size_t daemon_jobs_count(const struct daemon_jobs *d);
 /* As the daemon described it; what is not in the answer is missing. */
 struct job daemon_jobs_at(const struct daemon_jobs *d, size_t i);

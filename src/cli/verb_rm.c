@@ -206,6 +206,55 @@ static int remove_all(struct removal *rm)
 	return cli_page_end(&rm->page) == CLI_OK ? status : CLI_FAILED;
 }
 
+/* ---- what the daemon keeps ------------------------------------------------------------------- */
+
+static const struct doomed *find_original(const struct removal *rm, const struct job *copy)
+{
+	vec_each(&rm->jobs, job)
+		if (job->uid == copy->uid && strcmp(job->id, copy->recorded_as) == 0)
+			return job;
+	return NULL;
+}
+
+static void mention(const char *store, const struct job *copy, size_t n)
+{
+	const char *slash = strrchr(store, '/');
+	int dir = slash ? (int)(slash - store) : 0;
+
+	if (n == 1)
+		log_info("the daemon has a copy of job '%s'; root can delete it: "
+		         "proctor rm --state-dir %.*s %u:%s",
+		         copy->id, dir, store, (unsigned)copy->uid, copy->id);
+	else
+		log_info("the daemon has %zu copies of these jobs; root can delete them: "
+		         "proctor rm --state-dir %.*s %u:JOB…",
+		         n, dir, store, (unsigned)copy->uid);
+}
+
+/* Root's daemon stores what users' runs record, too, in a store of its own. */
+static void mention_copies(struct removal *rm)
+{
+	const struct job_filter filter = { .part = rm->jobs.len == 1 ? rm->jobs.at[0].id : NULL };
+	struct daemon_jobs daemons = { 0 };
+	struct job copy = { 0 };
+	size_t n = 0;
+
+	if (rm->rq->is_dry || !rm->recorded.asks_daemon)
+		return;
+	daemon_jobs_open(&daemons, rm->recorded.path, &filter, DAEMON_JOBS_MAX);
+	for (size_t i = 0; i < daemon_jobs_count(&daemons); i++) {
+		struct job job = daemon_jobs_at(&daemons, i);
+
+		if (!find_original(rm, &job))
+			continue;
+		copy = job;
+		n++;
+	}
+	if (n && daemon_jobs_store(&daemons))
+		mention(daemon_jobs_store(&daemons), &copy, n);
+	daemon_jobs_close(&daemons);
+}
+
 static int remove_jobs(struct removal *rm, char **names, int n)
 {
 	int status = job_selection_open(rm->cli, &rm->recorded), missing = CLI_OK, found;
@@ -219,6 +268,8 @@ static int remove_jobs(struct removal *rm, char **names, int n)
 	}
 	if (status == CLI_OK && (n == 0 || rm->jobs.len))
 		status = remove_all(rm);
+	if (status == CLI_OK && rm->jobs.len)
+		mention_copies(rm);
 	store_close(rm->store);
 	job_selection_close(&rm->recorded);
 	vec_done(&rm->jobs);

@@ -108,3 +108,23 @@ def test_a_job_goes_while_the_daemon_that_recorded_it_runs(daemon, children):
 	report = json.loads(daemon.proctor("report", "again", "--json").stdout)
 	assert report["job"]["job_id"] == "again" and report["result"] == "ok"
 	assert worker.poll() is None
+
+
+@pytest.mark.needs_root
+def test_a_copy_that_roots_daemon_keeps_is_mentioned(daemon, as_nobody):
+	with_daemon = {"PROCTOR_SOCKET": str(daemon.socket)}
+	for name in ("one", "two", "three", "alone"):
+		env = with_daemon if name != "alone" else {"PROCTOR_SOCKET": "/nonexistent"}
+		assert as_nobody("run", "-q", "--job-id", name, "--", "sleep", "0.1", env=env).returncode == 0
+	stored = lambda: {job["job_id"] for job in json.loads(daemon.proctor("ls", "--json").stdout)["jobs"] if job["uid"] == 65534}
+	wait_for(lambda: stored() == {"one", "two", "three"})
+	dry = as_nobody("rm", "--dry-run", "one", env=with_daemon)
+	assert (dry.stdout, dry.stderr) == ("would delete one\n", "")
+	assert as_nobody("rm", "alone", env=with_daemon).stderr == ""  # only the user's own store had it
+	done = as_nobody("rm", "one", env=with_daemon)
+	line, = done.stderr.splitlines()
+	assert done.returncode == 0 and "the daemon has a copy of job 'one'; root can delete it: proctor rm --state-dir " in line
+	advice = line.rsplit("proctor ", 1)[1].split()
+	assert "deleted one" in daemon.proctor(*advice).stdout and stored() == {"two", "three"}
+	done = as_nobody("rm", "two", "three", env=with_daemon)
+	assert "the daemon has 2 copies of these jobs" in done.stderr and done.stderr.count("\n") == 1
