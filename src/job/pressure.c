@@ -64,6 +64,16 @@ static uint64_t tasks_of(const struct snapshot *snap, uint32_t uid)
 	return n;
 }
 
+/* The root of a hierarchy has no limit, unless it is that of a container. */
+static void set_group(const char *group, const char *name, const char *otherwise,
+                      const char **ret_name, char ret_group[static CAUSE_GROUP_MAX])
+{
+	bool is_named = *group && strcmp(group, "/") != 0;
+
+	*ret_name = is_named ? name : otherwise;
+	snprintf(ret_group, CAUSE_GROUP_MAX, "%s", is_named ? group : "");
+}
+
 struct pressure_facts pressure_facts(const struct snapshot *snap,
                                      const struct pressure_limits *limits)
 {
@@ -81,24 +91,29 @@ struct pressure_facts pressure_facts(const struct snapshot *snap,
 		.is_blind = !snap->procs_complete || !readings_has(&snap->host, HOST_MEM_USED),
 	};
 
-	f.memory_limit_name = cgroup_limit ? "the control group's memory limit" : NULL;
+	if (cgroup_limit)
+		set_group(snap->limit_groups.memory, "the memory limit",
+		          "the control group's memory limit", &f.memory_limit_name, f.memory_group);
 	f.processes_limit_name = limits->own_processes ? "the user's process limit" : NULL;
 	if (limits->own_processes)
 		f.processes = tasks_of(snap, limits->uid);
 	if (job_cgroup_pids) {
-		f.processes_limit_name = "the control group's pids.max";
+		set_group(snap->limit_groups.pids, "pids.max", "the control group's pids.max",
+		          &f.processes_limit_name, f.processes_group);
 		f.processes = readings_or(&snap->cgroup, CGROUP_PIDS_LIMIT_USED, f.processes);
 		f.processes_limit = job_cgroup_pids;
 	}
 	if (limits->memory) {
 		f.memory_limit = limits->memory;
 		f.memory_limit_name = "max_memory_mb";
+		f.memory_group[0] = '\0';
 		f.memory_used = cgroup_limit ? f.memory_used : f.machine_used;
 	}
 	if (limits->processes) {
 		f.processes = job_cgroup_pids ? f.processes : snap->procs.len;
 		f.processes_limit = limits->processes;
 		f.processes_limit_name = "max_processes";
+		f.processes_group[0] = '\0';
 	}
 	return f;
 }
@@ -127,12 +142,25 @@ struct judged {
 	const struct scale *scale;
 	double ratio;
 	const char *what;      /* how much of it is in use */
+	const char *group;     /* … and whose it is; "" or NULL: not of a control group */
 	uint64_t bytes, count; /* its size, one of both; 0: it has none */
 };
+
+/* " of …/slurm/job_77". Any user who may create a group chooses its name. */
+static void put_group(const char *group, struct buf *to)
+{
+	const char *shown = group && *group ? cause_shorten_group(group) : NULL;
+
+	if (!shown)
+		return;
+	buf_printf(to, " of %s", shown == group ? "" : "…");
+	text_display(to, shown, strlen(shown), CAUSE_GROUP_COLUMNS + 1);
+}
 
 static void explain(struct pressure *p, const struct judged *j)
 {
 	char size[TEXT_BYTES_MAX + 3] = "", bytes[TEXT_BYTES_MAX];
+	cleanup(buf_done) struct buf group = { 0 };
 
 	if (j->bytes) {
 		text_put_bytes((double)j->bytes, bytes);
@@ -140,8 +168,9 @@ static void explain(struct pressure *p, const struct judged *j)
 	} else if (j->count) {
 		snprintf(size, sizeof size, " (%" PRIu64 ")", j->count);
 	}
-	snprintf(p->why, sizeof p->why, "%.0f %% of %s%s%s", j->ratio * 100, j->what, size,
-	         *size ? " is in use" : "");
+	put_group(j->group, &group);
+	snprintf(p->why, sizeof p->why, "%.0f %% of %s%s%s%s", j->ratio * 100, j->what,
+	         group.len ? group.at : "", size, *size ? " is in use" : "");
 }
 
 static const char *name_or(const char *name, const char *otherwise)
@@ -154,12 +183,12 @@ struct pressure pressure_judge(const struct pressure_facts *facts, enum pressure
 	const struct judged figures[] = {
 		{ &memory_scale, share(facts->memory_used, facts->memory_limit),
 		  name_or(facts->memory_limit_name, "the memory limit in force"),
-		  .bytes = facts->memory_limit },
+		  .group = facts->memory_group, .bytes = facts->memory_limit },
 		{ &memory_scale, share(facts->machine_used, facts->machine_total),
 		  "the machine's memory", .bytes = facts->machine_total },
 		{ &process_scale, share(facts->processes, facts->processes_limit),
 		  name_or(facts->processes_limit_name, "the processes allowed"),
-		  .count = facts->processes_limit },
+		  .group = facts->processes_group, .count = facts->processes_limit },
 		{ &stall_scale, facts->memory_stall_ratio, "the time some task waited for memory" },
 	};
 	struct pressure p = { 0 };

@@ -29,7 +29,9 @@ enum pressure_level {
 struct pressure_facts {
 	uint64_t memory_used, memory_limit;                   /* of our control group */
 	const char *memory_limit_name, *processes_limit_name; /* whose they are; NULL: not known */
-	uint64_t machine_used, machine_total;                 /* of the machine */
+	char memory_group[CAUSE_GROUP_MAX],
+		processes_group[CAUSE_GROUP_MAX]; /* if those of control groups; "": not */
+	uint64_t machine_used, machine_total;     /* of the machine */
 	uint64_t processes, processes_limit;
 	double memory_stall_ratio; /* share of the time during which some task waited for memory */
 	bool is_blind;             /* a probe failed: the facts cannot be trusted */

@@ -228,8 +228,9 @@ static size_t find_least(struct file_cache *r, const struct limit *l, const stru
 }
 
 void cgroup_read_limits(int root_fd, const struct cgroup_dirs *dirs, bool above,
-                        struct cgroup_readings *ret)
+                        struct cgroup_readings *ret, struct cgroup_limit_groups *ret_groups)
 {
+	struct cgroup_limit_groups groups = { 0 };
 	struct file_cache r = { .root_fd = root_fd };
 
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
@@ -245,7 +246,13 @@ void cgroup_read_limits(int root_fd, const struct cgroup_dirs *dirs, bool above,
 			readings_set(ret, l->id, least);
 		if (in_force && read_used(&r, l, d, in_force, &used))
 			readings_set(ret, l->used_id, used);
+		if (in_force && l->id == CGROUP_MEM_LIMIT)
+			cgroup_dir_name(d, in_force, groups.memory, sizeof groups.memory);
+		else if (in_force && l->id == CGROUP_PIDS_LIMIT)
+			cgroup_dir_name(d, in_force, groups.pids, sizeof groups.pids);
 	}
+	if (ret_groups)
+		*ret_groups = groups;
 }
 
 size_t cgroup_read_limit(int root_fd, const struct cgroup_dirs *dirs, enum cgroup_family family,
@@ -287,5 +294,5 @@ bool cgroup_read_machine_oom_kills(int root_fd, uint64_t *ret)
 void cgroup_read(int root_fd, const struct cgroup_dirs *dirs, struct cgroup_readings *ret)
 {
 	cgroup_read_usage(root_fd, dirs, ret);
-	cgroup_read_limits(root_fd, dirs, false, ret);
+	cgroup_read_limits(root_fd, dirs, false, ret, NULL);
 }

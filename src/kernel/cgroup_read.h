@@ -4,15 +4,16 @@
  * mid-read, leaves its values absent. */
 #pragma once
 
-#include "model/metric.h"
 #include "kernel/cgroup_map.h"
+#include "model/metric.h"
+#include "model/sample.h"
 
 void cgroup_read(int root_fd, const struct cgroup_dirs *dirs, struct cgroup_readings *ret);
 /* Only the one or the other; what `ret` holds besides is kept. `above`: the limits of the groups
- * above it, not its own. */
+ * above it, not its own. `ret_groups` is whose they are; NULL: not asked. */
 void cgroup_read_usage(int root_fd, const struct cgroup_dirs *dirs, struct cgroup_readings *ret);
 void cgroup_read_limits(int root_fd, const struct cgroup_dirs *dirs, bool above,
-                        struct cgroup_readings *ret);
+                        struct cgroup_readings *ret, struct cgroup_limit_groups *ret_groups);
 
 /* The limit of one family that is in force (thousandths of a core, bytes, tasks), and whose it is: the length
  * of that group's path, for cgroup_dir_name(). 0: there is none. */

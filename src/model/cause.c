@@ -7,6 +7,15 @@
 
 #include "base/defs.h"
 
+const char *cause_shorten_group(const char *group)
+{
+	size_t len = strlen(group);
+	const char *tail = group + (len > CAUSE_GROUP_COLUMNS ? len - CAUSE_GROUP_COLUMNS : 0);
+	const char *from = tail == group ? group : strchr(tail, '/');
+
+	return from ? from : tail;
+}
+
 static const char *const proof_names[] = {
 #define X(id, name) [CAUSE_PROOF_##id] = (name),
 	CAUSE_PROOFS(X)

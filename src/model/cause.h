@@ -58,6 +58,10 @@ struct cause {
 	char sender_comm[COMM_LEN]; /* "": it was gone */
 };
 
+#define CAUSE_GROUP_COLUMNS 40 /* of its path, where it is shown */
+/* Of a long path of a control group the last parts, which name the job: it begins in `group`. */
+const char *cause_shorten_group(const char *group);
+
 /* A signal to the command. */
 struct cause_signal {
 	int number;

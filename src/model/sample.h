@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
+#include "model/cause.h"
 #include "model/event.h"
 #include "model/flight.h"
 #include "model/gpu.h"
@@ -18,6 +19,12 @@
 #define SYSCALL_USES_MAX ((size_t)1 << 20)
 #define FLIGHT_PIECES_MAX ((size_t)1 << 15)
 #define FLIGHT_SAMPLE_CALLS_MAX ((size_t)1 << 17)
+
+/* Whose limits are in force for a control group: its own path or that of one above; "": not known, or there
+ * is none. */
+struct cgroup_limit_groups {
+	char memory[CAUSE_GROUP_MAX], pids[CAUSE_GROUP_MAX];
+};
 
 /* What smaps_rollup shows of a process, by kind. */
 struct proc_pss {
@@ -89,6 +96,7 @@ struct sample {
 	char boot_id[37];
 	struct host_readings host;
 	struct cgroup_readings cgroup; /* the group this recorder lives in */
+	struct cgroup_limit_groups limit_groups;
 	bool procs_complete;           /* false: some are hidden from us or were not read */
 	bool events_complete; /* a lifecycle source watched all the time and lost nothing */
 	bool syscalls_lost;   /* some calls of traced processes were not counted */

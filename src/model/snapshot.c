@@ -216,6 +216,7 @@ static void build_host(struct snapshot *snap, const struct sample *prev, const s
 {
 	snap->host = cur->host;
 	snap->cgroup = cur->cgroup;
+	snap->limit_groups = cur->limit_groups;
 	if (readings_has(&cur->host, HOST_MEM_TOTAL) &&
 	    readings_has(&cur->host, HOST_MEM_AVAILABLE) &&
 	    cur->host.value[HOST_MEM_AVAILABLE] <= cur->host.value[HOST_MEM_TOTAL])

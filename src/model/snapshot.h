@@ -70,6 +70,7 @@ struct snapshot {
 
 	struct host_readings host;
 	struct cgroup_readings cgroup;
+	struct cgroup_limit_groups limit_groups;
 	double cpu_busy_ratio, cpu_iowait_ratio,
 		cpu_steal_ratio; /* of the whole machine, 0…1; NAN: not known */
 	double self_cpu_ratio;   /* of one core */

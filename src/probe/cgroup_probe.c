@@ -20,6 +20,7 @@ struct cgroup_probe {
 	struct buf membership; /* /proc/self/cgroup as it was when dirs were found */
 	struct buf text;
 	struct cgroup_readings limits;
+	struct cgroup_limit_groups limit_groups;
 	uint64_t found_at_ns; /* monotonic; when dirs and limits were found; 0: never */
 	uint64_t present;     /* of the last reading */
 };
@@ -88,7 +89,8 @@ static int find_limits(struct cgroup_probe *self, uint64_t now_ns, struct err *e
 	if (find_group(self, err) < 0)
 		return -err->code;
 	self->limits = (struct cgroup_readings){ 0 };
-	cgroup_read_limits(self->root_fd, &self->dirs, self->is_ours, &self->limits);
+	cgroup_read_limits(self->root_fd, &self->dirs, self->is_ours, &self->limits,
+	                   &self->limit_groups);
 	self->found_at_ns = now_ns;
 	return 0;
 }
@@ -100,6 +102,7 @@ static int cgroup_probe_read(void *self_, struct sample *out, struct err *err)
 	if (find_limits(self, out->mono_ns, err) < 0)
 		return -err->code;
 	out->cgroup = self->limits;
+	out->limit_groups = self->limit_groups;
 	cgroup_read_usage(self->root_fd, &self->dirs, &out->cgroup);
 	self->present = out->cgroup.present;
 	return 0;

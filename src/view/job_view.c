@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "view/format.h"
 
-#define GROUP_COLUMNS 40     /* of the path of a control group */
 #define OUR_GROUP "proctor-" /* a group with this name and a job's id is that job's */
 
 static struct words words(const char *fmt, ...) printf_like(1, 2);
@@ -74,19 +73,10 @@ static const char *unstarted_result(const struct job *job)
 	                               : NULL;
 }
 
-/* Of a long path the last parts, which name the job. */
-static const char *shorten_group(const char *group)
-{
-	size_t len = strlen(group);
-	const char *from = len > GROUP_COLUMNS ? strchr(group + len - GROUP_COLUMNS, '/') : group;
-
-	return from ? from : group + len - GROUP_COLUMNS;
-}
-
 /* "/slurm/job_77", "job make-1", "the container": whose limit it is. */
 static struct words group_words(const char *group)
 {
-	const char *shown = shorten_group(group), *ours = strrchr(group, '/');
+	const char *shown = cause_shorten_group(group), *ours = strrchr(group, '/');
 
 	if (ours && strncmp(ours + 1, OUR_GROUP, strlen(OUR_GROUP)) == 0)
 		return words("job %.48s", ours + 1 + strlen(OUR_GROUP));

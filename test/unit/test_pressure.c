@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "job/pressure.h"
 
+#include <stdio.h>
+
 #include <math.h>
 
 #include "check.h"
@@ -70,6 +72,15 @@ static void test_pressure_judge__takes_the_worst_and_gives_the_reason(void **sta
 	p = pressure_judge(&f, PRESSURE_NONE);
 	assert_int_equal(p.level, PRESSURE_HIGH);
 	assert_string_equal(p.why, "90 % of the memory limit in force (100 B) is in use");
+	f.memory_limit_name = "the memory limit";
+	snprintf(f.memory_group, sizeof f.memory_group, "/slurm/job_77");
+	assert_string_equal(pressure_judge(&f, PRESSURE_NONE).why,
+	                    "90 % of the memory limit of /slurm/job_77 (100 B) is in use");
+	snprintf(f.memory_group, sizeof f.memory_group,
+	         "/system.slice/slurmstepd.scope/uid_1000/job_77\033[31m/step_0");
+	assert_string_equal(
+		pressure_judge(&f, PRESSURE_NONE).why,
+		"90 % of the memory limit of …/uid_1000/job_77\\x1b[31m/step_0 (100 B) is in use");
 	f.processes = 801;
 	p = pressure_judge(&f, PRESSURE_NONE);
 	assert_int_equal(p.level, PRESSURE_CRITICAL);
