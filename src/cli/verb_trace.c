@@ -17,34 +17,52 @@ struct request {
 	const char *file, *filter; /* NULL: not given */
 	uint64_t for_ns;
 	int root_fd;
+	bool is_new_file, is_attached;
 };
 
 /* A reader of our output that waits for us, while strace waits for it to read, hangs. */
 static int check_target(const struct request *rq)
 {
+	int status;
+
 	if (rq->pid == getpid()) {
 		log_error("process %d is this command itself", (int)rq->pid);
 		return CLI_FAILED;
 	}
-	if (!rq->file && ptrace_access_is_ancestor(rq->root_fd, rq->pid)) {
-		log_error(
-			"process %d is an ancestor of this command, and showing its trace would produce "
-			"more system calls to trace, without end; write it to a file with -o FILE",
-			(int)rq->pid);
-		return CLI_FAILED;
-	}
-	return tracer_check(rq->root_fd, rq->pid);
+	status = tracer_check(rq->root_fd, rq->pid);
+	if (status != CLI_OK || rq->file || !ptrace_access_is_ancestor(rq->root_fd, rq->pid))
+		return status;
+	log_error("process %d is an ancestor of this command, and showing its trace would produce "
+	          "more system calls to trace, without end; write it to a file with -o FILE",
+	          (int)rq->pid);
+	return CLI_FAILED;
 }
 
 static void report_begin(void *self)
 {
-	const struct request *rq = self;
+	struct request *rq = self;
 	char comm[COMM_LEN];
 
+	rq->is_attached = true;
 	process_peek_comm(rq->root_fd, rq->pid, comm);
 	if (isatty(STDERR_FILENO))
 		log_info("tracing %s (pid %d), its threads and new children%s", comm, (int)rq->pid,
 		         rq->for_ns == NOT_GIVEN ? ", until they end or Ctrl-C is pressed" : "");
+}
+
+/* What is in it stays, until strace has attached. */
+static int open_file(struct request *rq)
+{
+	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY;
+	int fd = open(rq->file, flags | O_EXCL, 0600);
+
+	rq->is_new_file = fd >= 0;
+	if (fd < 0 && errno == EEXIST)
+		fd = open(rq->file, flags, 0600);
+	if (fd < 0)
+		log_error("open '%s': %s; choose another file with -o FILE", rq->file,
+		          strerror(errno));
+	return fd;
 }
 
 static int trace(const struct cli *cli, struct request *rq)
@@ -53,19 +71,20 @@ static int trace(const struct cli *cli, struct request *rq)
 	struct strace_options o = { .pid = rq->pid,
 		                    .filter = rq->filter,
 		                    .out_fd = STDOUT_FILENO,
+		                    .empties_output = rq->file,
 		                    .for_ns = rq->for_ns == NOT_GIVEN ? 0 : rq->for_ns };
-
 	const struct tracer_hooks hooks = { .attached = report_begin, .self = rq };
+	int status;
 
 	if (rq->file) {
-		o.out_fd = file_fd = open(
-			rq->file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
-		if (file_fd < 0) {
-			log_error("open '%s': %s; choose another file with -o FILE", rq->file, strerror(errno));
+		o.out_fd = file_fd = open_file(rq);
+		if (file_fd < 0)
 			return CLI_FAILED;
-		}
 	}
-	return tracer_run(cli, &o, rq->root_fd, rq->file ? rq->file : "standard output", &hooks);
+	status = tracer_run(cli, &o, rq->root_fd, rq->file ? rq->file : "standard output", &hooks);
+	if (rq->is_new_file && !rq->is_attached)
+		unlink(rq->file);
+	return status;
 }
 
 static int run(struct cli *cli, int argc, char **argv)

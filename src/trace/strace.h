@@ -34,6 +34,7 @@ struct strace_options {
 	bool is_raw; /* lines for strace_line.h, passed on in batches */
 	const char *filter; /* what `strace -e trace=` takes; NULL: all calls */
 	int out_fd;         /* where the trace goes; borrowed until strace_start() returns */
+	bool empties_output; /* a file, when strace has attached; it is left as it was if that fails */
 	uint64_t for_ns;    /* 0: until all that is traced has ended */
 	uint64_t max_bytes; /* 0: any number */
 	/* What is traced waits while the output is not read, up to so long: then strace ends, and the end is

@@ -41,7 +41,7 @@ struct keeper {
 		kill_ns; /* when its time is over, or it is to be killed; UINT64_MAX: never */
 	uint64_t batch_ns;   /* until then no more is read */
 	uint64_t blocked_ns; /* since then nothing could be written; 0: it can */
-	bool is_attached, is_ending;
+	bool is_attached, is_ending, is_emptied;
 	struct strace_news over; /* as far as it is known */
 	char chunk[CHUNK_BYTES];
 	size_t chunk_len, chunk_done;
@@ -213,6 +213,14 @@ static bool is_given_up(struct keeper *k)
 	return patience_ns && now - k->blocked_ns >= patience_ns;
 }
 
+/* Lines may come before the message that strace has attached. */
+static void empty_output(struct keeper *k)
+{
+	if (k->plan->options.empties_output && !k->is_emptied && k->out >= 0)
+		(void)!ftruncate(k->out, 0); /* only a file can be emptied */
+	k->is_emptied = true;
+}
+
 static void pass_on(struct keeper *k)
 {
 	const char *bytes = k->chunk + k->chunk_done;
@@ -223,6 +231,7 @@ static void pass_on(struct keeper *k)
 		k->chunk_len = k->chunk_done = 0;
 		return;
 	}
+	empty_output(k);
 	room = room_for(k, bytes, n);
 	done = room ? write_for_a_while(k->out, bytes, room) : 0;
 	if (done < 0 && errno != EINTR && errno != EAGAIN) {
@@ -264,6 +273,7 @@ static void take_message(struct keeper *k, struct scan line)
 	if (!k->is_attached && (strace_message_is_attached(line, k->plan->options.pid) ||
 	                        (k->plan->options.others_len && strace_message_is_notice(line)))) {
 		k->is_attached = true;
+		empty_output(k);
 		send_news(k, (struct strace_news){ .kind = STRACE_IS_ATTACHED });
 	}
 	if (k->over.text[0] || strace_message_is_notice(line))

@@ -212,6 +212,32 @@ def test_wrong_words_are_refused_before_anything_is_touched(proctor, children, t
 	assert refused(proctor, target.pid, "-o", tmp_path / "no/such") == (1, f"proctor: open '{tmp_path}/no/such': No such file or directory; choose another file with -o FILE\n")
 
 
+@pytest.mark.parametrize("user", ["root", "nobody"])
+def test_a_trace_that_does_not_begin_leaves_its_file_as_it_was(request, children, user):
+	run = request.getfixturevalue("proctor" if user == "root" else "as_nobody")
+	place = request.getfixturevalue("tmp_path") if user == "root" else run.place
+	target = children.spawn(RESTING, **({} if user == "root" else {"user": int(NOBODY), "group": int(NOBODY), "extra_groups": []}))
+	kept, new = place / "kept", place / "new"
+	kept.write_text("what was there\n", encoding="utf-8")
+	kept.chmod(0o666)
+	for file in (kept, new):
+		done = run("trace", target.pid, "--filter", "nosuch", "-o", file)
+		assert done.returncode == 2 and "invalid system call 'nosuch'" in done.stderr
+		assert run("trace", 4194303, "-o", file).returncode == 3
+	assert kept.read_text(encoding="utf-8") == "what was there\n" and not new.exists()
+	for file in (kept, new):
+		assert run("trace", target.pid, "-o", file, "--for", "0.3s").returncode == 0
+		assert "what was there" not in file.read_text(encoding="utf-8")
+
+
+@pytest.mark.needs_root
+def test_a_process_that_may_not_be_traced_is_refused_for_that(as_nobody):
+	for words in ((1,), (1, "-o", as_nobody.place / "file")):
+		done = as_nobody("trace", *words)
+		assert done.returncode == 1 and "process 1 (" in done.stderr and "root" in done.stderr and "ancestor" not in done.stderr
+	assert not (as_nobody.place / "file").exists()
+
+
 def test_a_kernel_thread_makes_no_calls(proctor):
 	if status_of(2, "Name") != "kthreadd":
 		pytest.skip("NOT RUN: kernel threads are not visible here")
