@@ -464,6 +464,12 @@ static int show_job(const struct cli *cli, const struct request *rq, const char 
 	return count_and_show(cli, rq, &c);
 }
 
+/* It means a process, even where it could be part of a job's id. */
+static bool is_number(const char *word)
+{
+	return *word && strspn(word, "0123456789") == strlen(word);
+}
+
 static int run(struct cli *cli, int argc, char **argv)
 {
 	struct request rq = { .for_ns = NOT_GIVEN };
@@ -480,6 +486,10 @@ static int run(struct cli *cli, int argc, char **argv)
 		return cli->status;
 	if (words > 1)
 		return cli_usage(cli, "one process or job only");
+	if (words && is_number(argv[1]) && !cli_is_pid(argv[1], &pid)) {
+		log_error("'%s' is neither the pid of a process nor a job", argv[1]);
+		return CLI_NOT_FOUND;
+	}
 	return words && cli_is_pid(argv[1], &pid) ? count_process(cli, &rq, pid)
 	                                          : show_job(cli, &rq, words ? argv[1] : NULL);
 }

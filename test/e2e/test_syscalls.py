@@ -251,6 +251,15 @@ def test_a_job_is_shown_as_it_was_recorded(count, proctor):
 	assert json.loads(proctor("syscalls", "--json").stdout)["syscalls"]["getppid"]["count"] == 300
 
 
+@pytest.mark.parametrize("user", ["root", "nobody"])
+def test_a_number_that_is_no_pid_is_not_taken_for_a_job(request, user):
+	run = request.getfixturevalue("proctor" if user == "root" else "as_nobody")
+	assert run("run", "-q", "--job-id", "night-2026", "--", "true").returncode == 0
+	for word in ("0", "00", "99999999999"):
+		done = run("syscalls", word)
+		assert (done.returncode, done.stdout, done.stderr) == (3, "", "proctor: '%s' is neither the pid of a process nor a job\n" % word)
+
+
 def test_what_cannot_be_counted_is_reported(run, proctor):
 	missing = proctor("syscalls", 4194303)
 	assert (missing.returncode, missing.stderr) == (3, "proctor: there is no process 4194303; list them: ps -e\n")
