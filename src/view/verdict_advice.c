@@ -146,6 +146,11 @@ static const char *missing_calls(const struct report *r)
 	return r->syscalls.len ? "" : "--syscalls ";
 }
 
+static bool keeps_last(const char *calls)
+{
+	return strstr(calls, "--flight-recorder") != NULL;
+}
+
 static bool has_output(const struct report *r)
 {
 	return strstr(r->job.tier, CAPTURE_TIER) != NULL;
@@ -167,7 +172,9 @@ static void advise_unknown(const struct report *r, struct list *to)
 		add(to, "proctor doctor",
 		    "the sender of the signal can be recorded with CAP_BPF and CAP_PERFMON, or by a daemon that runs as root");
 	else if (*calls)
-		advise_recording("record the system calls of what fails", calls, to);
+		advise_recording(keeps_last(calls) ? "record the system calls of what fails"
+		                                   : "count its system calls, and those that fail",
+		                 calls, to);
 	else if (!has_output(r))
 		advise_recording("keep what it prints", "--out DIR --capture ", to);
 	else
@@ -183,15 +190,15 @@ static void advise_messages(const struct report *r, const char *calls, struct li
 	snprintf(command, sizeof command, RUN "%s-- COMMAND", options);
 	add(to, *options ? command : NULL, "its own messages explain more: %s%s",
 	    has_output(r) ? "see stderr.log in its run folder" : "keep them",
-	    !*calls                     ? ""
-	    : strstr(calls, "--flight") ? "; and keep the last system calls"
-	                                : "; and count the system calls");
+	    !*calls             ? ""
+	    : keeps_last(calls) ? "; and keep the last system calls"
+	                        : "; and count the system calls");
 }
 
 static void advise_segfault(const struct report *r, struct list *to)
 {
 	add(to, "ulimit -c unlimited", "keep a core dump, which shows where");
-	if (*missing_calls(r))
+	if (keeps_last(missing_calls(r)))
 		advise_recording("see what it did last", missing_calls(r), to);
 }
 
