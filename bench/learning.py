@@ -3,7 +3,8 @@
 
 The kinds are what batch jobs show: peaks that hardly vary, that follow the size of the input (with little or much noise, as a power, up to a cap),
 heavy tails, several modes, drift, steps, cycles, cohorts; types with a handful of runs, and with thousands. `mixed` is all of them in proportions like those of
-a workflow; `workflows` are six whose tasks process the same samples in batches. Everything follows from the seed."""
+a workflow; `workflows` are six whose tasks process the same samples in batches. Those of `histories_aside` show what the estimator does on kinds that it was never
+tuned on. Everything follows from the seed."""
 import argparse
 import json
 import math
@@ -16,6 +17,7 @@ from pathlib import Path
 MIB, GIB = 2**20, 2**30
 PRESETS_GIB = (.1, .5, 1, 2, 4, 6, 8, 12, 16, 24, 36, 48, 64, 72, 128, 200, 256, 400, 512, 1024, 4096)
 KINDS = ("tight", "linear", "linear_noisy", "capped", "power", "lognormal", "pareto", "modes", "drift", "step", "cycle", "cohorts")
+ASIDE = ("gamma", "outliers", "regimes", "walk", "stairs", "hidden", "student", "bursts")  # no constant was tuned on these
 MIX = ("tight",) * 5 + ("linear",) * 5 + ("linear_noisy", "capped", "lognormal", "modes") * 2 + ("power", "cohorts") * 3 + ("drift", "pareto")
 
 
@@ -25,6 +27,8 @@ def noise(rng, sd):
 
 def peaks_of(rng, kind, inputs):
 	"""Peaks of one type, as multiples of its size, and its inputs, which one kind replaces. Inputs are relative to their median."""
+	if kind in ASIDE:
+		return aside_peaks_of(rng, kind, inputs), inputs
 	n, uniform = len(inputs), rng.uniform
 	if kind == "cohorts":  # the runs of one workflow have similar inputs
 		cohorts = [noise(rng, .5) for _ in range(n // 10 + 1)]
@@ -48,6 +52,38 @@ def peaks_of(rng, kind, inputs):
 	}
 	shape, sd = shapes[kind]
 	return [shape(i, x) * noise(rng, sd) for i, x in enumerate(inputs)], inputs
+
+
+def aside_peaks_of(rng, kind, inputs):
+	"""As peaks_of(), for the kinds that were kept aside."""
+	n, uniform, sd = len(inputs), rng.uniform, rng.uniform(.02, .15)
+	if kind == "gamma":
+		shape = uniform(1, 12)
+		return [.2 + rng.gammavariate(shape, .8 / shape) for _ in inputs]
+	if kind == "outliers":  # one run of some tens or hundreds needs several times as much
+		share, times = math.exp(uniform(math.log(.002), math.log(.04))), uniform(1.5, 6)
+		return [(times if rng.random() < share else 1) * noise(rng, sd / 2) for _ in inputs]
+	if kind == "regimes":  # other data, or another version, for some tens of runs
+		level, levels = 1, []
+		for _ in inputs:
+			level = noise(rng, .6) if rng.random() < .03 else level
+			levels.append(level * noise(rng, sd))
+		return levels
+	if kind == "walk":
+		level, levels = 0, []
+		for _ in inputs:
+			level = max(-2, min(2, level + rng.gauss(0, sd / 2)))
+			levels.append(math.exp(level) * noise(rng, .03))
+		return levels
+	if kind == "stairs":  # a table that doubles
+		return [2**math.ceil(math.log2(x)) * noise(rng, .01) for x in inputs]
+	if kind == "hidden":  # depends on something that nobody records, too
+		weight = uniform(.2, .8)
+		return [weight * x + (1 - weight) * noise(rng, .7) for x in inputs]
+	if kind == "student":  # three degrees of freedom
+		return [math.exp(sd * max(-12, min(12, rng.gauss(0, 1) / math.sqrt(rng.gammavariate(1.5, 2 / 3))))) for _ in inputs]
+	period, length, height = rng.randint(10, 60), rng.randint(1, 8), uniform(1.3, 4)  # bursts: the nightly ones are large
+	return [(height if i % period < length else 1) * noise(rng, sd) for i in range(n)]
 
 
 def runs_of(rng, kind, name, n):
@@ -128,6 +164,24 @@ def histories(seed):
 	yield "workflows_no_input", without_input(six)
 
 
+def histories_aside(seed):
+	"""As histories(), of the kinds that were kept aside."""
+	for kind in ASIDE:
+		rng = random.Random("%s %d" % (kind, seed))
+		yield kind, history(rng, [(kind, int(math.exp(rng.uniform(3, 6)))) for _ in range(25)])
+	rng = random.Random("few aside %d" % seed)
+	yield "few_runs_aside", history(rng, [(rng.choice(ASIDE), rng.randint(2, 13)) for _ in range(200)])
+	rng = random.Random("mixed aside %d" % seed)
+	mixed = history(rng, [(rng.choice(ASIDE + MIX), max(3, int(100 * noise(rng, 1)))) for _ in range(90)])
+	yield "mixed_aside", mixed
+	yield "mixed_aside_no_input", without_input(mixed)
+
+
+def all_histories(seed):
+	yield from histories(seed)
+	yield from histories_aside(seed)
+
+
 def write(path, runs):
 	with open(path, "w", encoding="utf-8") as file:
 		file.write("job_type,started_at,duration_seconds,peak_used_mb,input_bytes,requested_mb\n")
@@ -159,7 +213,7 @@ def add_history(build, name, path, table):
 
 def against_baselines(build, table, seed=1):
 	with tempfile.TemporaryDirectory() as scratch:
-		for name, runs in histories(seed):
+		for name, runs in all_histories(seed):
 			path = Path(scratch) / (name + ".csv")
 			write(path, runs)
 			add_history(build, name, path, table)
@@ -173,7 +227,7 @@ def main():
 	parser.add_argument("--write", help="write the histories into this directory instead")
 	given = parser.parse_args()
 	if given.write:
-		for name, runs in histories(given.seed):
+		for name, runs in all_histories(given.seed):
 			write(Path(given.write) / (name + ".csv"), runs)
 		return True
 	table = measure.Table()
