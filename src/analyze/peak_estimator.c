@@ -18,10 +18,12 @@ static const double margins[PEAK_MARGINS] = { 0.2,  0.3,  0.4,  0.5,  0.6,  0.7,
 #define RELATIVE_COST_MAX 10.0 /* of one run, so that no outlier decides for all types */
 #define TIME_WEIGHT                                                                                \
 	0.75 /* the power of its time by which a run counts: long ones count, but do not decide alone */
-#define SMOOTHING_REACH 2     /* margins to either side that support one */
-#define FAILURE_TARGET 0.0055 /* of attempts, for PEAK_LOW_FAILURE */
-#define FAILURE_PRICE 2.5     /* times the mean byte seconds of a run, at the target */
-#define FAILURE_GAIN_MAX 6.0  /* the logarithm by which the price moves */
+#define SMOOTHING_REACH 2 /* margins to either side that support one */
+#define FAILURES_FEW                                                                               \
+	0.005 /* of attempts, for PEAK_LOW_FAILURE: below, a failure becomes cheaper, */
+#define FAILURES_MANY 0.0065 /* … above, dearer; in between its price stays */
+#define FAILURE_PRICE 10.0   /* … at this: times the mean byte seconds of a run */
+#define FAILURE_GAIN_MAX 6.0 /* the logarithm by which the price moves */
 #define BOUND_LEVEL 0.95
 #define BOUND_GAIN 0.8         /* per miss, of one type */
 #define BOUND_GAIN_SHARED 0.02 /* … of all types */
@@ -162,11 +164,18 @@ static double smoothed(const double scores[static PEAK_MARGINS], int at)
 	return sum / weights;
 }
 
-/* What a failed attempt costs on top, in byte seconds: more while attempts fail too often. */
+/* How far the failures are off a share of the attempts, in relation to what chance does. */
+static double failure_excess(const struct peak_experience *e, double share)
+{
+	return (e->failed - share * e->seen) / (1 + 0.5 * sqrt(share * e->seen));
+}
+
+/* What a failed attempt costs on top, in byte seconds. A price that moves all the time makes requests that are generous
+ * now and tight later, and those waste more than what is in between. */
 static double failure_price(const struct peak_experience *e)
 {
-	double excess = e->failed - FAILURE_TARGET * e->seen;
-	double gain = excess / (1 + 0.5 * sqrt(FAILURE_TARGET * e->seen));
+	double gain = MAX(failure_excess(e, FAILURES_MANY), 0) +
+	              MIN(failure_excess(e, FAILURES_FEW), 0);
 
 	if (e->policy == PEAK_LOW_WASTE || e->seen == 0)
 		return 0;

@@ -15,6 +15,7 @@
 #define SPREAD_DEVIATIONS 3
 #define RESIDUAL_DEVIATIONS 2
 #define FIT_RUNS_MIN 3
+#define STEEPEST 1.5 /* of a rise in proportion to the input, beyond what was seen */
 
 const char *peak_center_name(enum peak_center center)
 {
@@ -86,7 +87,13 @@ static double largest_nearest(const struct peak_stats *s, float log_input)
 	return largest;
 }
 
-/* A line may fall below all that was seen, and a power may rise far above it. */
+/* A line through few runs whose inputs are alike says nothing about an input many times as large. */
+static double largest_credible(const struct peak_stats *s, double input)
+{
+	return STEEPEST * s->largest * MAX(1, input / s->largest_input);
+}
+
+/* A line may fall below all that was seen, and both may rise far above it. */
 static void input_centers(const struct peak_stats *s, double input, double *ret)
 {
 	double least = 0.5 * s->sorted[0], line, power, sd;
@@ -94,7 +101,7 @@ static void input_centers(const struct peak_stats *s, double input, double *ret)
 	if (!(input > 0) || s->line.n < FIT_RUNS_MIN || s->line.n < (double)s->n ||
 	    !fit(&s->line, input, &line) || !fit(&s->power, log(input), &power))
 		return;
-	ret[CENTER_LINE] = MAX(line, least);
+	ret[CENTER_LINE] = MIN(MAX(line, least), largest_credible(s, input));
 	ret[CENTER_POWER] = MIN(MAX(exp(power), least), 4 * s->largest);
 	ret[CENTER_NEAREST] = largest_nearest(s, (float)log(input));
 	ret[CENTER_LINE_SPREAD] = ret[CENTER_LINE];
@@ -189,6 +196,7 @@ void peak_stats_learn(struct peak_stats *s, const struct peak_query *query,
 	if (input > 0) {
 		pair_sums_add(&s->line, input, peak_bytes);
 		pair_sums_add(&s->power, log(input), log(peak_bytes));
+		s->largest_input = MAX(s->largest_input, input);
 	}
 	s->n++;
 	s->mean += off / (double)s->n;

@@ -40,6 +40,7 @@ struct peak_stats {
 	uint64_t n;
 	double largest, mean, squares; /* squares: of deviations from the mean */
 	double smoothed, level, trend;
+	double largest_input;         /* 0: none was known */
 	struct pair_sums line, power; /* of the runs with an input; `power` of logarithms */
 	double line_squares, power_squares, n_residuals;
 	uint32_t n_window;            /* at most PEAK_WINDOW; the oldest is at n % PEAK_WINDOW */

@@ -143,6 +143,22 @@ static void test_peak_stats__finds_a_line_and_a_power_of_the_input(void **state)
 	assert_near(c[CENTER_POWER], 4e8);
 }
 
+static void test_peak_stats__does_not_follow_a_steep_line_far_beyond_what_was_seen(void **state)
+{
+	static const double inputs[] = { 1.0e9, 1.1e9, 1.2e9 }, peaks[] = { 1, 2, 3 };
+	static struct peak_stats s;
+	double c[CENTER_COUNT];
+
+	for (size_t i = 0; i < ARRAY_LEN(inputs); i++)
+		peak_stats_learn(&s, &(struct peak_query){ .input_bytes = inputs[i] }, NULL,
+		                 peaks[i] * GB);
+	/* The line has 4 GB at 1.3 GB, and 111 at 12; in proportion it would be 30. */
+	peak_stats_centers(&s, &(struct peak_query){ .input_bytes = 1.3e9 }, c);
+	assert_near(c[CENTER_LINE], 4 * GB);
+	peak_stats_centers(&s, &(struct peak_query){ .input_bytes = 12e9 }, c);
+	assert_near(c[CENTER_LINE], 45 * GB);
+}
+
 /* ---- the whole estimator on generated runs ---- */
 
 static double uniform(uint64_t *random)
@@ -205,6 +221,29 @@ static void test_backtest__keeps_failures_below_their_target(void **state)
 	assert_true(backtest_failed_pct(&b.total, BACKTEST_OURS) <= 0.9);
 	assert_true(waste_of(&b, BACKTEST_OURS) <
 	            waste_of(&b, BACKTEST_BASELINES + BASELINE_MAX_MARGIN));
+	backtest_done(&b);
+}
+
+static double request_after(struct backtest *b, double failed)
+{
+	const struct peak_query query = { .requested_bytes = 20e9 };
+	struct peak_prediction p;
+
+	b->experience.seen = 10000;
+	b->experience.failed = failed;
+	assert_true(peak_estimator_predict(&b->types.at[1]->estimator, &b->experience, &query, &p));
+	return p.bytes;
+}
+
+static void test_peak_estimator__keeps_the_price_of_failures_while_they_are_neither_few_nor_many(
+	void **state)
+{
+	struct backtest b;
+
+	replay(&b, PEAK_LOW_FAILURE, 0.4);
+	assert_near(request_after(&b, 51), request_after(&b, 64));
+	assert_true(request_after(&b, 20) < request_after(&b, 51));
+	assert_true(request_after(&b, 100) > request_after(&b, 64));
 	backtest_done(&b);
 }
 
@@ -271,16 +310,19 @@ static void test_backtest__keeps_types_sheets_and_bases_apart(void **state)
 	backtest_done(&b);
 }
 
-RUN_TESTS(TEST(test_allocation_cost__of_a_run_that_fits_is_what_it_does_not_use),
-          TEST(test_allocation_cost__retries_at_the_largest_seen),
-          TEST(test_allocation_cost__doubles_beyond_the_largest_seen),
-          TEST(test_peak_baselines__match_values_computed_by_hand),
-          TEST(test_peak_baselines__find_the_largest_residual_among_many_runs),
-          TEST(test_peak_baselines__follow_the_rule_that_wasted_least),
-          TEST(test_peak_stats__forgets_the_oldest_run_of_the_window),
-          TEST(test_peak_stats__finds_a_line_and_a_power_of_the_input),
-          TEST(test_backtest__wastes_less_than_every_baseline),
-          TEST(test_backtest__keeps_failures_below_their_target),
-          TEST(test_backtest__covers_95_percent_of_runs_in_total_and_by_type),
-          TEST(test_peak_estimator__is_as_confident_as_it_is_right),
-          TEST(test_backtest__keeps_types_sheets_and_bases_apart))
+RUN_TESTS(
+	TEST(test_allocation_cost__of_a_run_that_fits_is_what_it_does_not_use),
+	TEST(test_allocation_cost__retries_at_the_largest_seen),
+	TEST(test_allocation_cost__doubles_beyond_the_largest_seen),
+	TEST(test_peak_baselines__match_values_computed_by_hand),
+	TEST(test_peak_baselines__find_the_largest_residual_among_many_runs),
+	TEST(test_peak_baselines__follow_the_rule_that_wasted_least),
+	TEST(test_peak_stats__forgets_the_oldest_run_of_the_window),
+	TEST(test_peak_stats__finds_a_line_and_a_power_of_the_input),
+	TEST(test_peak_stats__does_not_follow_a_steep_line_far_beyond_what_was_seen),
+	TEST(test_backtest__wastes_less_than_every_baseline),
+	TEST(test_peak_estimator__keeps_the_price_of_failures_while_they_are_neither_few_nor_many),
+	TEST(test_backtest__keeps_failures_below_their_target),
+	TEST(test_backtest__covers_95_percent_of_runs_in_total_and_by_type),
+	TEST(test_peak_estimator__is_as_confident_as_it_is_right),
+	TEST(test_backtest__keeps_types_sheets_and_bases_apart))
