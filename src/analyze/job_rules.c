@@ -14,7 +14,6 @@
 #define STORM_PROCS 1000                /* more than any machine has use for */
 #define STORM_GROWTH 4
 #define STORM_LIMIT_LEAST 32 /* smaller limits are intended: sandboxes */
-#define GPU_IDLE_NS (300 * NS_PER_S)
 #define GPU_FLOOR_BYTES (UINT64_C(64) << 20) /* a context alone holds no more */
 #define THROTTLED_RATIO 0.25
 #define THROTTLED_LEAST_NS (20 * NS_PER_S)
@@ -132,10 +131,10 @@ JOB_RULE(rule_gpu_idle)
 	uint64_t held = in->snap->sums.at[job].gpu_memory.value;
 	uint64_t idle_ns = t->gpu_idle_since_ns ? in->snap->boot_ns - t->gpu_idle_since_ns : 0;
 
-	if (idle_ns < GPU_IDLE_NS || held < GPU_FLOOR_BYTES)
+	if (idle_ns < in->config->gpu_idle_ns || held < GPU_FLOOR_BYTES)
 		return false;
 	f->value = (double)idle_ns;
-	f->threshold = (double)GPU_IDLE_NS;
+	f->threshold = (double)in->config->gpu_idle_ns;
 	f->base = NAN;
 	f->base_boot_ns = t->gpu_idle_since_ns;
 	f->other = (double)held;

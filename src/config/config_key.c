@@ -65,6 +65,8 @@ const struct config_key config_keys[] = {
 	{ "anomaly", "runaway_duration_seconds", CONFIG_TIME, SECOND,
 	  AT(anomaly.runaway_duration_ns), "60", "1", "7d", false,
 	  "how long the process must stay above it" },
+	{ "anomaly", "gpu_idle_seconds", CONFIG_TIME, SECOND, AT(anomaly.gpu_idle_ns), "300", "1",
+	  "7d", false, "how long a job may hold memory on GPUs while it runs nothing there" },
 
 	{ "correlation", "interval_minutes", CONFIG_TIME, MINUTE, AT(correlation.interval_ns), "30",
 	  "5", "7d", false, "time between two searches for patterns of the daemon", true },

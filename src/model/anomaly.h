@@ -68,6 +68,7 @@ struct anomaly_config {
 	uint64_t spike_window_ns;
 	double runaway_cpu_ratio; /* of one core */
 	uint64_t runaway_duration_ns;
+	uint64_t gpu_idle_ns;
 };
 
 enum anomaly_news {

@@ -41,12 +41,12 @@ class Jobs:
 	def env(self, mood):
 		return {**nvml(("use=%s " % self.use) + mood)}
 
-	def run(self, name, uses, mood="", env=None, ticks=8, until="s.gpu_count > 0", others=""):
+	def run(self, name, uses, mood="", env=None, ticks=8, until="s.gpu_count > 0", others="", options=()):
 		marker = self.place / ("end-" + name)
 		self.use.write_text(others)
 		env = {**(self.env(mood) if env is None else env), "OTHERS": others}
-		job = self.children.spawn([self.proctor.binary, "run", "--summary", "--job-id", name, "--name", "gpu", "--interval", "0.1", "--", "/usr/bin/python3", "-c",
-					   ON_GPU, str(self.use), str(marker), *uses], env={**self.proctor.env, **env}, stdout=-3, stderr=-1)
+		job = self.children.spawn([self.proctor.binary, "run", "--summary", "--job-id", name, "--name", "gpu", "--interval", "0.1", *options, "--",
+					   "/usr/bin/python3", "-c", ON_GPU, str(self.use), str(marker), *uses], env={**self.proctor.env, **env}, stdout=-3, stderr=-1)
 		wait_for(lambda: self.ticks(name, until) >= ticks)
 		marker.write_text("")
 		block = job.stderr.read().decode()
@@ -182,6 +182,39 @@ def test_memory_that_is_held_and_not_used_is_idle_time(jobs):
 		assert re.search(r"idle \S+ of \S+ held", text), text
 	compared = jobs.proctor("diff", "one", "one", env={"COLUMNS": "100"}).stdout
 	assert re.search(r"GPU energy +[~≥][\d.]+ Wh", compared) and re.search(r"  held idle +[~≥]", compared)
+
+
+IDLE_S = 2
+
+
+@pytest.fixture
+def impatient(tmp_path):
+	"""Options of a run that reports an idle GPU after IDLE_S, not after minutes."""
+	config = tmp_path / "proctor.conf"
+	config.write_text("[anomaly]\ngpu_idle_seconds = %d\n" % IDLE_S, encoding="utf-8")
+	return ["--config", str(config)]
+
+
+def test_memory_that_is_held_while_nothing_runs_is_an_anomaly(jobs, impatient):
+	found = "SELECT * FROM anomalies WHERE anomaly_type = 'gpu_idle'"
+	block = jobs.run("one", ["0 512 0"], until="EXISTS (%s)" % found, ticks=1, options=impatient)
+	(row,) = jobs.sql(found)
+	assert (row["job_id"], row["pid"], row["severity"], row["basis"], row["threshold"]) == ("one", None, "medium", "threshold", IDLE_S)
+	assert IDLE_S <= row["metric_value"] <= row["peak"]
+	assert row["description"].startswith("idle GPU: 512 MiB held there, nothing has run for ")
+	report = json.loads(jobs.proctor("report", "one", "--json").stdout)
+	assert [item["description"] for item in report["anomalies"]] == [row["description"]]
+	published = jobs.proctor("events", "one", "--kind", "anomaly", "--json").stdout.splitlines()
+	assert len(published) == 2  # it began, and ended with the job
+	assert "idle GPU: 512 MiB held there" in jobs.proctor("report", "one").stdout
+	assert re.search(r"idle \S+ of \S+ held", block), block  # the end block has the figure; headlines are for what harms the job
+
+
+@pytest.mark.parametrize("use", ["0 512 37", "0 32 0"], ids=["something runs", "a context alone"])
+def test_a_gpu_that_is_used_or_hardly_held_is_no_anomaly(jobs, impatient, use):
+	long = "j.timestamp > (SELECT min(timestamp) FROM job_samples WHERE gpu_memory_mb > 0) + %d" % (2 * IDLE_S)
+	jobs.run("one", [use], until=long, ticks=2, options=impatient)
+	assert jobs.sql("SELECT * FROM anomalies WHERE anomaly_type = 'gpu_idle'") == []
 
 
 def test_a_gpu_without_a_power_meter_has_no_energy(jobs):

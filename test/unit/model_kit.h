@@ -86,6 +86,7 @@ static const struct anomaly_config kit_config = {
 	.spike_window_ns = 30 * NS_PER_S,
 	.runaway_cpu_ratio = 0.9,
 	.runaway_duration_ns = 60 * NS_PER_S,
+	.gpu_idle_ns = 300 * NS_PER_S,
 };
 
 /* Everything between ticks and episodes. */

@@ -56,6 +56,7 @@ static void test_config__defaults_are_those_of_the_specification(void **state)
 	assert_int_equal(c.anomaly.spike_window_ns, 30 * NS_PER_S);
 	assert_true(fabs(c.anomaly.runaway_cpu_ratio - 0.9) < 1e-9);
 	assert_int_equal(c.anomaly.runaway_duration_ns, MIN_NS);
+	assert_int_equal(c.anomaly.gpu_idle_ns, 5 * MIN_NS);
 	assert_int_equal(c.correlation.interval_ns, 30 * MIN_NS);
 	assert_int_equal(c.correlation.min_sample_size, 5);
 	assert_int_equal(c.limits.max_memory_bytes, 0);
@@ -94,6 +95,7 @@ static void test_config_key__accepts_every_bound_and_refuses_values_beyond(void 
 		{ "anomaly", "memory_spike_window_seconds", "0.5", "1", "86400", "86401" },
 		{ "anomaly", "runaway_cpu_threshold", "49.9", "50", "100", "100.1" },
 		{ "anomaly", "runaway_duration_seconds", "0.9", "1s", "7d", "604801" },
+		{ "anomaly", "gpu_idle_seconds", "0.9", "1s", "7d", "604801" },
 		{ "correlation", "interval_minutes", "4.9", "5", "7d", "10081" },
 		{ "correlation", "min_sample_size", "1", "2", "1000000", "1000001" },
 		{ "limits", "max_memory_mb", "0.9", "1", "1048576G", "1073741825" },
