@@ -2,6 +2,7 @@
 /* verb_report.c - everything known about one job. */
 #include <fcntl.h>
 
+#include "analyze/verdict_rules.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/daemon_jobs.h"
@@ -57,7 +58,37 @@ static int show_last_calls(const struct cli *cli, const struct report *report)
 	return cli_page_end(&page);
 }
 
-static int show(const struct cli *cli, const char *name, bool last_calls)
+struct request {
+	const char *job;  /* NULL: the last one */
+	bool last_calls, markdown;
+};
+
+static void judge(const struct report *report, struct verdict *ret)
+{
+	if (report->job.status != JOB_RUNNING)
+		verdict_judge(&report->job, &report->facts, ret);
+}
+
+static int show_markdown(const struct report *report)
+{
+	cleanup(buf_done) struct buf out = { 0 };
+	struct verdict verdict = { 0 };
+
+	judge(report, &verdict);
+	report_markdown(report, &verdict, &out);
+	return cli_print(&out);
+}
+
+/* The daemon renders its reports itself, as text and as JSON. */
+static int refuse_daemons(const struct job *job, const char *form)
+{
+	log_error(
+		"job '%s' is only in the daemon's store, of which there is no %s; see: proctor report %s",
+		job->id, form, job->id);
+	return CLI_FAILED;
+}
+
+static int show(const struct cli *cli, const struct request *rq)
 {
 	cleanup(job_selection_close) struct job_selection recorded = { 0 };
 	cleanup(report_done) struct report report = { 0 };
@@ -66,16 +97,20 @@ static int show(const struct cli *cli, const char *name, bool last_calls)
 	int status = job_selection_open(cli, &recorded);
 
 	if (status == CLI_OK)
-		status = job_selection_find(&recorded, name, &report.job, &is_daemons);
+		status = job_selection_find(&recorded, rq->job, &report.job, &is_daemons);
+	if (status == CLI_OK && is_daemons && rq->markdown)
+		return refuse_daemons(&report.job, "Markdown");
 	if (status == CLI_OK && is_daemons)
 		return daemon_jobs_report(&recorded.others, cli, &report.job);
 	if (status == CLI_OK)
 		status = job_selection_gather(&recorded, &report);
 	if (status != CLI_OK)
 		return status;
-	if (last_calls && !cli->json)
+	if (rq->last_calls && !cli->json)
 		return show_last_calls(cli, &report);
 	verb_report_add_blocked(&report);
+	if (rq->markdown)
+		return show_markdown(&report);
 	cli_page_begin(&page, cli);
 	if (cli->json)
 		report_view_json(&report, &page.json);
@@ -86,10 +121,12 @@ static int show(const struct cli *cli, const char *name, bool last_calls)
 
 static int run(struct cli *cli, int argc, char **argv)
 {
-	bool last_calls = false;
+	struct request rq = { 0 };
 	const struct opt opts[] = {
-		{ "last-calls", 0, OPT_FLAG, &last_calls, NULL,
+		{ "last-calls", 0, OPT_FLAG, &rq.last_calls, NULL,
 		  "only the last system calls of processes that failed, and all of them" },
+		{ "markdown", 0, OPT_FLAG, &rq.markdown, NULL,
+		  "as Markdown, for merge requests and summaries of CI jobs" },
 		CLI_COMMON_OPTS(cli),
 	};
 	int words;
@@ -98,13 +135,16 @@ static int run(struct cli *cli, int argc, char **argv)
 		return cli->status;
 	if (words > 1)
 		return cli_usage(cli, "one job only; to compare two: proctor diff JOB JOB");
-	return show(cli, words ? argv[1] : NULL, last_calls);
+	if (rq.markdown && (rq.last_calls || cli->json))
+		return cli_usage(cli, "--markdown excludes --last-calls and --json");
+	rq.job = words ? argv[1] : NULL;
+	return show(cli, &rq);
 }
 
 const struct verb verb_report = {
 	.name = "report",
 	.summary = "what a job used, sheet by sheet, and what is worth knowing about it",
-	.usage = "[JOB] [--last-calls] [--json]",
+	.usage = "[JOB] [--markdown | --last-calls | --json]",
 	.about = CLI_JOB_HELP
 	"\nThe right column is how far to trust a figure: exact, at least, at most, sampled or missing.\n"
 	"Jobs that are not in your store are looked up with the daemon.",

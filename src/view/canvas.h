@@ -24,11 +24,24 @@ enum ink {
 	INK_COUNT
 };
 
+struct table;
+struct label_lines;
+
 /* A back end. `text` may hold newlines and belongs to the caller. */
 struct canvas_backend {
 	void (*put)(void *self, enum ink ink, const char *text, size_t n);
+	/* Of pages, which have forms of their own for these. NULL: they are drawn as text. */
+	void (*table)(void *self, const struct table *t);
+	void (*lines)(void *self, const struct label_lines *lines);
 };
-extern const struct canvas_backend canvas_plain, canvas_ansi; /* into a struct buf */
+extern const struct canvas_backend canvas_plain, canvas_ansi;    /* into a struct buf */
+extern const struct canvas_backend canvas_markdown, canvas_html; /* into a struct canvas_page */
+
+/* What the back ends of pages draw into; initialised with its buffer, the rest with zeros. */
+struct canvas_page {
+	struct buf *out;
+	bool is_in_line, is_title; /* a line was begun; it is the title of a section */
+};
 
 struct canvas {
 	const struct canvas_backend *backend;
@@ -46,6 +59,11 @@ struct canvas {
 	                   .self = (buf_),                                                         \
 	                   .width = (style_)->width,                                               \
 	                   .unicode = (style_)->unicode })
+
+/* The same for a page. */
+#define CANVAS_PAGE(backend_, page_)                                                               \
+	(&(struct canvas){                                                                         \
+		.backend = &(backend_), .self = (page_), .width = SIZE_MAX, .unicode = true })
 
 void canvas_put(struct canvas *c, enum ink ink, const char *text);
 void canvas_printf(struct canvas *c, enum ink ink, const char *fmt, ...) printf_like(3, 4);

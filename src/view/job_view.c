@@ -376,6 +376,17 @@ void job_view_put_next_request(struct label_lines *f, const struct job *job,
 		                  format_bytes(next->largest_bytes).at);
 }
 
+void job_view_put_request(struct label_lines *f, const struct next_request *next, const char *label)
+{
+	if (!next->memory_bytes)
+		return;
+	label_lines_begin(f, label, "");
+	label_lines_part(f, "request --mem %s", format_memory_option(next->memory_bytes).at);
+	if (next->largest_bytes)
+		label_lines_comma(f, "the largest of %s run%s used %s", format_count(next->runs).at,
+		                  next->runs == 1 ? "" : "s", format_bytes(next->largest_bytes).at);
+}
+
 struct words job_view_allowed_time_words(const struct job *job)
 {
 	if (!job->allowed.time_ns || has_hit(job, JOB_LIMIT_TIME))

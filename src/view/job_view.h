@@ -65,6 +65,9 @@ void job_view_put_allowed_memory(struct label_lines *f, const struct job *job);
  * it used and the figure can be trusted that far. */
 void job_view_put_next_request(struct label_lines *f, const struct job *job,
                                const struct next_request *next, const char *label);
+/* The same whenever it is known how much that is. */
+void job_view_put_request(struct label_lines *f, const struct next_request *next,
+                          const char *label);
 /* Whether there may be such a line, before it is known how much to request. */
 bool job_view_shows_next_request(const struct job *job);
 /* " of 1h 00m allowed", to follow how long it took; "": not limited, or the limit ended it. */

@@ -202,10 +202,27 @@ static void put_line(const struct label_lines *f, const struct label_line *row, 
 
 void label_lines_print(const struct label_lines *f, struct canvas *to)
 {
-	struct layout layout = lay_out(f, to->width);
+	struct layout layout;
 
+	if (to->backend->lines) {
+		to->backend->lines(to->self, f);
+		return;
+	}
+	layout = lay_out(f, to->width);
 	vec_each(&f->list, row)
 		put_line(f, row, layout, to);
+}
+
+void label_lines_put_parts(const struct label_lines *f, const struct label_line *row, struct buf *to)
+{
+	for (size_t i = 0; i < row->n; i++) {
+		const struct label_line_part *part = &f->parts.at[row->first + i];
+		const char *join = joins[part->join].text;
+
+		if (i)
+			buf_puts(to, strlen(join) > 2 ? " · " : join);
+		buf_put(to, f->text.at + part->at, part->len);
+	}
 }
 
 void label_lines_done(struct label_lines *f)

@@ -52,4 +52,6 @@ void label_lines_join(struct label_lines *f, enum label_join join, const char *f
 /* The part of a line that has no other. */
 void label_lines_unless_any(struct label_lines *f, const char *otherwise);
 void label_lines_print(const struct label_lines *f, struct canvas *to);
+/* The parts of a line one after the other, for pages: glances have a dot between them. */
+void label_lines_put_parts(const struct label_lines *f, const struct label_line *row, struct buf *to);
 void label_lines_done(struct label_lines *f);

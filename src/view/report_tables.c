@@ -15,6 +15,12 @@
 
 #define SHEETS_SHOWN 40
 #define PROGRAMS_SHOWN 8
+#define PAGE_ROWS 1000 /* pages have room, and can be searched */
+
+static size_t rows_shown(const struct canvas *to, size_t n, size_t usual)
+{
+	return MIN(n, to->backend->table ? PAGE_ROWS : usual);
+}
 
 static void add_count(struct table *t, uint64_t n)
 {
@@ -98,7 +104,7 @@ static void put_sheets(const struct report *r, struct canvas *to)
 	};
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
 
-	for (size_t i = 0; i < MIN(r->sheets.len, (size_t)SHEETS_SHOWN); i++)
+	for (size_t i = 0; i < rows_shown(to, r->sheets.len, SHEETS_SHOWN); i++)
 		add_sheet(&t, to, &r->job, &r->sheets.at[i], attempts(r, r->sheets.at[i].s.num));
 	table_print_section(&t, "Sheets", r->sheets.len, "sheet", to);
 	put_missing_reasons(r, to);
@@ -154,7 +160,7 @@ static void put_programs(const struct report *r, struct canvas *to)
 
 	if (r->programs.len < 2) /* the totals show the same */
 		return;
-	for (size_t i = 0; i < MIN(r->programs.len, (size_t)PROGRAMS_SHOWN); i++)
+	for (size_t i = 0; i < rows_shown(to, r->programs.len, PROGRAMS_SHOWN); i++)
 		add_program(&t, to, list[i]);
 	table_print_section(&t, "Programs", r->programs.len, "name", to);
 }

@@ -12,6 +12,7 @@
 #include "view/job_view.h"
 #include "view/report_curves.h"
 #include "view/report_tables.h"
+#include "view/verdict_view.h"
 
 /* Of a shorter job the share means nothing: what a recorder takes to start outweighs it. */
 #define SHARE_LEAST_NS NS_PER_S
@@ -404,25 +405,67 @@ static void put_totals(const struct report *r, struct canvas *to)
 	put_processes(&f, &r->job);
 	put_syscalls(&f, r);
 	put_limits(&f, &r->job);
-	job_view_put_next_request(&f, &r->job, &r->next, "Next");
+	if (to->backend->lines) /* a page has room for it */
+		job_view_put_request(&f, &r->next, "Next time");
+	else
+		job_view_put_next_request(&f, &r->job, &r->next, "Next");
 	put_recorder(&f, r);
 	label_lines_print(&f, to);
 	label_lines_done(&f);
 }
 
+static bool put_no_data(const struct report *r, struct canvas *to)
+{
+	if (!report_has_data(r))
+		canvas_put(to, INK_PLAIN,
+		           "\nno data: only the existence of this job was recorded\n");
+	return !report_has_data(r);
+}
+
+static void put_details(const struct report *r, struct canvas *to)
+{
+	report_tables(r, to);
+	flight_view(r, to);
+}
+
 void report_view(const struct report *r, struct canvas *to)
 {
 	put_head(r, to);
-	if (!report_has_data(r)) {
-		canvas_put(to, INK_PLAIN,
-		           "\nno data: only the existence of this job was recorded\n");
+	if (put_no_data(r, to))
 		return;
-	}
 	put_totals(r, to);
 	blocked_view(r->blocked.list.at, r->blocked.list.len, to);
 	report_curves(r, to);
-	report_tables(r, to);
-	flight_view(r, to);
+	put_details(r, to);
+}
+
+void report_view_summary(const struct report *r, const struct verdict *v, struct canvas *to)
+{
+	const struct verdict_page reasons = { r, v };
+
+	put_head(r, to);
+	if (r->job.status == JOB_FAILED || r->job.status == JOB_LOST)
+		verdict_view_reasons(&reasons, to);
+	if (put_no_data(r, to))
+		return;
+	put_totals(r, to);
+	blocked_view(r->blocked.list.at, r->blocked.list.len, to);
+}
+
+void report_view_details(const struct report *r, struct canvas *to)
+{
+	if (report_has_data(r))
+		put_details(r, to);
+}
+
+void report_markdown(const struct report *r, const struct verdict *v, struct buf *to)
+{
+	struct canvas_page page = { .out = to };
+	struct canvas *canvas = CANVAS_PAGE(canvas_markdown, &page);
+
+	report_view_summary(r, v, canvas);
+	report_curves(r, canvas);
+	report_view_details(r, canvas);
 }
 
 void report_view_text(const struct report *r, struct buf *to)

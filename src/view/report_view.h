@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/json.h"
+#include "model/verdict.h"
 #include "report/job_report.h"
 #include "view/canvas.h"
 
@@ -10,5 +11,10 @@
 
 void report_view(const struct report *r, struct canvas *to);
 void report_view_json(const struct report *r, struct json *j);
+/* For pages, in two parts: what became of it and what it used, and why it failed if it did; then all else. */
+void report_view_summary(const struct report *r, const struct verdict *v, struct canvas *to);
+void report_view_details(const struct report *r, struct canvas *to);
+/* Both as Markdown. */
+void report_markdown(const struct report *r, const struct verdict *v, struct buf *to);
 /* The report as plain text, as wide as REPORT_TEXT_COLUMNS. */
 void report_view_text(const struct report *r, struct buf *to);

@@ -57,8 +57,6 @@ static bool is_absent(const struct table *t, const struct table_cell *cell)
 /* Natural widths; a column that may be left out and is empty is left out. */
 static void measure(const struct table *t, struct layout *l)
 {
-	bool has_figure[TABLE_COLUMNS_MAX] = { false };
-
 	for (size_t c = 0; c < t->n_columns; c++)
 		l->width[c] = t->columns[c].name
 		                      ? text_columns(t->columns[c].name, strlen(t->columns[c].name))
@@ -68,10 +66,18 @@ static void measure(const struct table *t, struct layout *l)
 		size_t c = i % t->n_columns;
 
 		l->width[c] = MAX(l->width[c], cell->columns);
-		has_figure[c] |= !is_absent(t, cell);
 	}
 	for (size_t c = 0; c < t->n_columns; c++)
-		l->shown[c] = !t->columns[c].drop || has_figure[c] || !t->cells.len;
+		l->shown[c] = table_shows(t, c);
+}
+
+bool table_shows(const struct table *t, size_t column)
+{
+	bool has_figure = !t->columns[column].drop;
+
+	for (size_t i = column; !has_figure && i < t->cells.len; i += t->n_columns)
+		has_figure = !is_absent(t, &t->cells.at[i]);
+	return has_figure || !t->cells.len;
 }
 
 /* Columns needed when those that may be cut are cut to their least: all of them, or the extra ones. */
@@ -232,6 +238,10 @@ void table_print(const struct table *t, struct canvas *to)
 
 	if (!t->n_columns || t->n_columns > TABLE_COLUMNS_MAX)
 		return;
+	if (to->backend->table) {
+		to->backend->table(to->self, t);
+		return;
+	}
 	measure(t, &layout);
 	while (cut_width(t, &layout, false) > to->width && drop_one(t, &layout, false))
 		;

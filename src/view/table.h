@@ -45,6 +45,8 @@ void table_add(struct table *t, const char *text, enum ink ink);
 void table_addn(struct table *t, const char *text, size_t n, enum ink ink);
 /* A figure, or "-" in quiet ink when text is NULL or "-". */
 void table_add_figure(struct table *t, const char *text, enum ink ink);
+/* Whether the column is shown where there is room: one that may be left out must not be empty. */
+bool table_shows(const struct table *t, size_t column);
 /* Whether it can be shown without leaving out a column. */
 bool table_fits(const struct table *t, size_t width);
 void table_print(const struct table *t, struct canvas *to);

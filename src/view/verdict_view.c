@@ -259,9 +259,10 @@ static void put_head(const struct verdict_page *page, struct canvas *to)
 
 static void put_evidence(const struct verdict_page *page, struct canvas *to)
 {
-	static const struct table_column columns[] = {
-		{ .min_width = 24, .in_middle = true }, { .min_width = 12 }, { .drop = 2 }, { .drop = 1 }
-	};
+	static const struct table_column columns[] = { { .min_width = 24, .in_middle = true },
+		                                       { .min_width = 12 },
+		                                       { .drop = 2 },
+		                                       { .drop = 1 } };
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
 	const struct verdict *v = page->verdict;
 
@@ -339,6 +340,12 @@ void verdict_view(const struct verdict_page *page, struct canvas *to)
 		put_costly(r, to);
 	if (r->flights.len)
 		flight_view_of(r, page->verdict->culprit.process, to);
+	put_advice(page, to);
+}
+
+void verdict_view_reasons(const struct verdict_page *page, struct canvas *to)
+{
+	put_evidence(page, to);
 	put_advice(page, to);
 }
 

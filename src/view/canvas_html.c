@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* HTML: titles, tables and labelled lines as such, all else as lines of text. Inks are classes, which the style
+ * sheet of the page gives a form (web/src/page.css). Text is never markup. */
+#include <string.h>
+
+#include "view/canvas.h"
+#include "view/html.h"
+#include "view/label_lines.h"
+#include "view/table.h"
+
+static const char *const classes[INK_COUNT] = {
+	[INK_PLAIN] = "",          [INK_TITLE] = "",      [INK_STRONG] = "strong",
+	[INK_LABEL] = "label",     [INK_QUIET] = "quiet", [INK_QUALITY] = "quality",
+	[INK_GOOD] = "good",       [INK_WARN] = "warn",   [INK_BAD] = "bad",
+	[INK_SELECTED] = "strong",
+};
+
+static void begin_line(struct canvas_page *page, enum ink ink)
+{
+	page->is_in_line = true;
+	page->is_title = ink == INK_TITLE;
+	buf_puts(page->out, page->is_title ? "<h2>" : "<p class=\"line\">");
+}
+
+static void end_line(struct canvas_page *page)
+{
+	if (page->is_in_line)
+		buf_puts(page->out, page->is_title ? "</h2>\n" : "</p>\n");
+	page->is_in_line = false;
+}
+
+static void put_inked(struct buf *to, enum ink ink, const char *text, size_t n)
+{
+	if (*classes[ink])
+		buf_printf(to, "<span class=\"%s\">", classes[ink]);
+	html_put_text(to, text, n);
+	if (*classes[ink])
+		buf_puts(to, "</span>");
+}
+
+static void put_run(struct canvas_page *page, enum ink ink, const char *text, size_t n)
+{
+	if (!page->is_in_line)
+		for (; n && *text == ' '; n--)
+			text++;
+	if (!n)
+		return;
+	if (!page->is_in_line)
+		begin_line(page, ink);
+	put_inked(page->out, ink, text, n);
+}
+
+static void html_put(void *self, enum ink ink, const char *text, size_t n)
+{
+	while (n) {
+		const char *newline = memchr(text, '\n', n);
+		size_t len = newline ? (size_t)(newline - text) : n;
+
+		put_run(self, ink, text, len);
+		if (newline)
+			end_line(self);
+		len += newline != NULL;
+		text += len;
+		n -= len;
+	}
+}
+
+static void put_cell(struct buf *to, const char *tag, const struct table_column *column,
+                     enum ink ink, const char *text, size_t n)
+{
+	bool is_right = column->align == TABLE_RIGHT;
+
+	buf_printf(to, "<%s%s%s%s%s>", tag, is_right || *classes[ink] ? " class=\"" : "",
+	           is_right ? "right " : "", classes[ink], is_right || *classes[ink] ? "\"" : "");
+	html_put_text(to, text, n);
+	buf_printf(to, "</%s>", tag);
+}
+
+static void put_head(struct buf *to, const struct table *t)
+{
+	buf_puts(to, "<thead><tr>");
+	for (size_t c = 0; c < t->n_columns; c++)
+		if (table_shows(t, c))
+			put_cell(to, "th", &t->columns[c], INK_PLAIN, t->columns[c].name,
+			         strlen(t->columns[c].name));
+	buf_puts(to, "</tr></thead>\n");
+}
+
+static void put_rows(struct buf *to, const struct table *t)
+{
+	buf_puts(to, "<tbody>");
+	for (size_t i = 0; i < t->cells.len; i++) {
+		const struct table_cell *cell = &t->cells.at[i];
+		size_t c = i % t->n_columns;
+
+		if (c == 0)
+			buf_puts(to, "<tr>");
+		if (table_shows(t, c))
+			put_cell(to, "td", &t->columns[c], cell->ink, t->text.at + cell->at,
+			         cell->len);
+		if (c == t->n_columns - 1)
+			buf_puts(to, "</tr>\n");
+	}
+	buf_puts(to, "</tbody>");
+}
+
+/* One column without a name is prose. */
+static void html_table(void *self, const struct table *t)
+{
+	struct canvas_page *page = self;
+	bool has_head = t->columns[0].name;
+
+	end_line(page);
+	if (t->n_columns == 1 && !has_head) {
+		vec_each(&t->cells, cell) {
+			put_run(page, cell->ink, t->text.at + cell->at, cell->len);
+			end_line(page);
+		}
+		return;
+	}
+	buf_printf(page->out, "<div class=\"wide\"><table%s>", has_head ? " class=\"sorts\"" : "");
+	if (has_head)
+		put_head(page->out, t);
+	put_rows(page->out, t);
+	buf_puts(page->out, "</table></div>\n");
+}
+
+static void put_head_line(struct buf *to, const struct label_lines *f, const struct label_line *row,
+                          const struct buf *parts)
+{
+	buf_puts(to, "<h1>");
+	html_put_text(to, f->text.at + row->label_at, row->label_len);
+	buf_puts(to, "</h1>\n<p class=\"verdict\">");
+	put_inked(to, row->ink, parts->at, parts->len);
+	if (row->right_len) {
+		buf_puts(to, " · ");
+		put_inked(to, INK_QUALITY, f->text.at + row->right_at, row->right_len);
+	}
+	buf_puts(to, "</p>\n");
+}
+
+static void html_lines(void *self, const struct label_lines *f)
+{
+	struct canvas_page *page = self;
+	bool is_open = false;
+
+	end_line(page);
+	vec_each(&f->list, row) {
+		cleanup(buf_done) struct buf parts = { 0 };
+
+		label_lines_put_parts(f, row, &parts);
+		if (row->is_head) {
+			put_head_line(page->out, f, row, &parts);
+			continue;
+		}
+		buf_puts(page->out, is_open ? "" : "<table class=\"lines\"><tbody>");
+		is_open = true;
+		buf_puts(page->out, "<tr><th scope=\"row\">");
+		html_put_text(page->out, f->text.at + row->label_at, row->label_len);
+		buf_puts(page->out, "</th><td>");
+		put_inked(page->out, row->ink, parts.at, parts.len);
+		buf_puts(page->out, "</td><td class=\"quality\">");
+		html_put_text(page->out, f->text.at + row->right_at, row->right_len);
+		buf_puts(page->out, "</td></tr>\n");
+	}
+	if (is_open)
+		buf_puts(page->out, "</tbody></table>\n");
+}
+
+const struct canvas_backend canvas_html = { .put = html_put,
+	                                    .table = html_table,
+	                                    .lines = html_lines };

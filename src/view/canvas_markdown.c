@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* Markdown as GitHub and GitLab read it, for summaries of CI jobs and merge requests. Text is never markup: every
+ * character that could begin some is escaped, so a process cannot put a link or a picture into the page by
+ * its name. */
+#include <ctype.h>
+#include <string.h>
+
+#include "view/canvas.h"
+#include "view/label_lines.h"
+#include "view/table.h"
+
+/* An empty comment after @ and # keeps them from naming a user or an issue, which a backslash does not. */
+static void put_char(struct buf *to, const char *at, const char *end)
+{
+	unsigned char next = at + 1 < end ? (unsigned char)at[1] : 0;
+
+	switch (*at) {
+	case '<':
+		buf_puts(to, "&lt;");
+		return;
+	case '>':
+		buf_puts(to, "&gt;");
+		return;
+	case '&':
+		buf_puts(to, "&amp;");
+		return;
+	case '@':
+	case '#':
+		buf_printf(to, "%s%c%s", *at == '#' ? "\\" : "", *at,
+		           isalnum(next) ? "<!-- -->" : "");
+		return;
+	case ':':
+	case '.':
+		if (next == '/' || (*at == '.' && to->len >= 3 &&
+		                    strncasecmp(to->at + to->len - 3, "www", 3) == 0))
+			buf_putc(to, '\\');
+		break;
+	default:
+		if (strchr("\\`*_[]|~$", *at))
+			buf_putc(to, '\\');
+		break;
+	}
+	buf_putc(to, *at);
+}
+
+static void put_escaped(struct buf *to, const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		put_char(to, text + i, text + n);
+}
+
+/* "-", "+", "=" and "1." begin a list or underline a title, but only in front. */
+static void begin_line(struct canvas_page *page, enum ink ink, char first)
+{
+	page->is_in_line = true;
+	if (ink == INK_TITLE)
+		buf_puts(page->out, "#### ");
+	else if (strchr("-+=", first))
+		buf_putc(page->out, '\\');
+}
+
+static void put_run(struct canvas_page *page, enum ink ink, const char *text, size_t n)
+{
+	if (!page->is_in_line)
+		for (; n && *text == ' '; n--)
+			text++;
+	if (!n)
+		return;
+	if (!page->is_in_line)
+		begin_line(page, ink, *text);
+	put_escaped(page->out, text, n);
+}
+
+/* A line becomes a paragraph. */
+static void end_line(struct canvas_page *page)
+{
+	if (page->is_in_line)
+		buf_puts(page->out, "\n\n");
+	page->is_in_line = false;
+}
+
+static void markdown_put(void *self, enum ink ink, const char *text, size_t n)
+{
+	while (n) {
+		const char *newline = memchr(text, '\n', n);
+		size_t len = newline ? (size_t)(newline - text) : n;
+
+		put_run(self, ink, text, len);
+		if (newline)
+			end_line(self);
+		len += newline != NULL;
+		text += len;
+		n -= len;
+	}
+}
+
+static void put_cell(struct buf *to, enum ink ink, const char *text, size_t n)
+{
+	const char *strong = n && (ink == INK_BAD || ink == INK_WARN || ink == INK_STRONG) ? "**"
+	                                                                                   : "";
+
+	buf_printf(to, " %s", strong);
+	put_escaped(to, text, n);
+	buf_printf(to, "%s |", strong);
+}
+
+static void put_head(struct buf *to, const struct table *t)
+{
+	buf_putc(to, '|');
+	for (size_t c = 0; c < t->n_columns; c++)
+		if (table_shows(t, c))
+			put_cell(to, INK_PLAIN, t->columns[c].name ? t->columns[c].name : "",
+			         t->columns[c].name ? strlen(t->columns[c].name) : 0);
+	buf_puts(to, "\n|");
+	for (size_t c = 0; c < t->n_columns; c++)
+		if (table_shows(t, c))
+			buf_puts(to, t->columns[c].align == TABLE_RIGHT ? "--:|" : "---|");
+	buf_putc(to, '\n');
+}
+
+/* One column without a name is prose. */
+static void markdown_table(void *self, const struct table *t)
+{
+	struct canvas_page *page = self;
+	bool is_prose = t->n_columns == 1 && !t->columns[0].name;
+
+	end_line(page);
+	if (!is_prose)
+		put_head(page->out, t);
+	for (size_t i = 0; i < t->cells.len; i++) {
+		const struct table_cell *cell = &t->cells.at[i];
+		size_t c = i % t->n_columns;
+
+		if (is_prose) {
+			put_run(page, cell->ink, t->text.at + cell->at, cell->len);
+			end_line(page);
+			continue;
+		}
+		if (c == 0)
+			buf_putc(page->out, '|');
+		if (table_shows(t, c))
+			put_cell(page->out, cell->ink, t->text.at + cell->at, cell->len);
+		if (c == t->n_columns - 1)
+			buf_putc(page->out, '\n');
+	}
+	if (!is_prose)
+		buf_putc(page->out, '\n');
+}
+
+/* "### train.py-7f3a", then its line in bold if it is bad. */
+static void put_head_line(struct buf *to, const struct label_lines *f, const struct label_line *row,
+                          const struct buf *parts)
+{
+	const char *strong = row->ink == INK_BAD ? "**" : "";
+
+	buf_puts(to, "### ");
+	put_escaped(to, f->text.at + row->label_at, row->label_len);
+	buf_printf(to, "\n\n%s", strong);
+	put_escaped(to, parts->at, parts->len);
+	buf_puts(to, strong);
+	if (row->right_len)
+		buf_puts(to, " · ");
+	put_escaped(to, f->text.at + row->right_at, row->right_len);
+	buf_puts(to, "\n\n");
+}
+
+static void markdown_lines(void *self, const struct label_lines *f)
+{
+	struct canvas_page *page = self;
+	bool has_right = false, is_open = false;
+
+	end_line(page);
+	vec_each(&f->list, row)
+		has_right |= row->right_len && !row->is_head;
+	vec_each(&f->list, row) {
+		cleanup(buf_done) struct buf parts = { 0 };
+
+		label_lines_put_parts(f, row, &parts);
+		if (row->is_head) {
+			put_head_line(page->out, f, row, &parts);
+			continue;
+		}
+		if (!is_open)
+			buf_puts(page->out,
+			         has_right ? "| | | |\n|---|---|---|\n" : "| | |\n|---|---|\n");
+		is_open = true;
+		buf_putc(page->out, '|');
+		put_cell(page->out, INK_PLAIN, f->text.at + row->label_at, row->label_len);
+		put_cell(page->out, row->ink, parts.at, parts.len);
+		if (has_right)
+			put_cell(page->out, INK_PLAIN, f->text.at + row->right_at, row->right_len);
+		buf_putc(page->out, '\n');
+	}
+	buf_putc(page->out, '\n');
+}
+
+const struct canvas_backend canvas_markdown = { .put = markdown_put,
+	                                        .table = markdown_table,
+	                                        .lines = markdown_lines };
