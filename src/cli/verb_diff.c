@@ -7,8 +7,11 @@
 
 #include "base/log.h"
 #include "cli/job_selection.h"
+#include "cli/page_file.h"
 #include "report/diff_baseline.h"
 #include "view/diff_verdict.h"
+#include "view/job_view.h"
+#include "view/page_view.h"
 
 #define CONDITIONS_MAX OPT_LIST_MAX
 #define NO_NUMBER UINT64_MAX
@@ -152,6 +155,7 @@ static int check_conditions(const struct cli *cli, const struct diff_input *in)
 /* ---- the verb --------------------------------------------------------------------------------- */
 
 struct request {
+	const char *html;           /* the file; NULL: none */
 	const char *first, *second; /* first NULL: the median of so many runs */
 	uint64_t against;
 	struct diff_condition conditions[CONDITIONS_MAX];
@@ -172,27 +176,62 @@ static int print(const struct cli *cli, const struct diff_input *in)
 	return status == CLI_OK ? check_conditions(cli, in) : status;
 }
 
+/* Both runs over each other. */
+static int write_page(const struct cli *cli, const char *file, const struct diff_input *in,
+                      struct page_report *a, struct page_report *b)
+{
+	const struct page_report *const pages[] = { a, b };
+	cleanup(buf_done) struct buf template = { 0 };
+	cleanup(buf_done) struct buf out = { 0 };
+	int status = page_file_load(&template);
+
+	if (status != CLI_OK)
+		return status;
+	page_report_end(a, job_view_took_ns(&a->report.job, a->report.now_ns));
+	page_report_end(b, job_view_took_ns(&b->report.job, b->report.now_ns));
+	if (!page_view_diff(in, pages, template.at, &out)) {
+		log_error("the template of the page is damaged: install proctor again");
+		return CLI_FAILED;
+	}
+	status = page_file_write(file, &out);
+	return status == CLI_OK ? check_conditions(cli, in) : status;
+}
+
+static int gather(struct job_selection *recorded, const struct request *rq, struct runs *runs,
+                  struct report *a, struct report *b)
+{
+	int status = rq->first ? job_selection_report(recorded, rq->first, a) : CLI_OK;
+
+	if (status == CLI_OK)
+		status = job_selection_report(recorded, rq->second, b);
+	if (status == CLI_OK && !rq->first)
+		status = gather_median(recorded, (size_t)rq->against, runs, a);
+	return status;
+}
+
 static int compare(const struct cli *cli, const struct request *rq)
 {
 	cleanup(job_selection_close) struct job_selection recorded = { 0 };
-	cleanup(report_done) struct report a = { 0 };
-	cleanup(report_done) struct report b = { 0 };
-	cleanup(runs_done) struct runs runs = { .than = &b.job };
-	struct diff_input in = {
-		.a = &a, .b = &b, .conditions = rq->conditions, .n_conditions = rq->n_conditions
-	};
+	cleanup(page_report_done) struct page_report a = { 0 };
+	cleanup(page_report_done) struct page_report b = { 0 };
+	cleanup(runs_done) struct runs runs = { .than = &b.report.job };
+	struct diff_input in = { .a = &a.report,
+		                 .b = &b.report,
+		                 .conditions = rq->conditions,
+		                 .n_conditions = rq->n_conditions };
 	int status = job_selection_open(cli, &recorded);
 
-	if (status == CLI_OK && rq->first)
-		status = job_selection_report(&recorded, rq->first, &a);
-	if (status == CLI_OK)
-		status = job_selection_report(&recorded, rq->second, &b);
-	if (status == CLI_OK && !rq->first) {
-		status = gather_median(&recorded, (size_t)rq->against, &runs, &a);
-		in.runs = runs.known.len;
-		in.wanted = (size_t)rq->against;
+	if (rq->html) {
+		page_report_begin(&a);
+		page_report_begin(&b);
 	}
-	return status == CLI_OK ? print(cli, &in) : status;
+	if (status == CLI_OK)
+		status = gather(&recorded, rq, &runs, &a.report, &b.report);
+	if (status != CLI_OK)
+		return status;
+	in.runs = runs.known.len;
+	in.wanted = rq->first ? 0 : (size_t)rq->against;
+	return rq->html ? write_page(cli, rq->html, &in, &a, &b) : print(cli, &in);
 }
 
 static int run(struct cli *cli, int argc, char **argv)
@@ -204,12 +243,16 @@ static int run(struct cli *cli, int argc, char **argv)
 		  "compare with the median of the N latest successful runs of its type" },
 		{ "fail-if", 0, OPT_LIST, &conditions, "CONDITION",
 		  "exit with status 1 if cpu>1.2x, memory>+20%, time>10s, …" },
+		{ "html", 0, OPT_PATH, &rq.html, "FILE",
+		  "write a page with both runs over each other (-: stdout)" },
 		CLI_COMMON_OPTS(cli),
 	};
 	int words, status;
 
 	if (!cli_parse(cli, opts, argc, argv, &words))
 		return cli->status;
+	if (rq.html && cli->json)
+		return cli_usage(cli, "--html and --json exclude each other");
 	if (rq.against != NO_NUMBER && (!rq.against || rq.against > DIFF_BASELINE_MAX))
 		return cli_usage(cli, "--against: write a number from 1 to %d", DIFF_BASELINE_MAX);
 	if (rq.against != NO_NUMBER && words > 1)
@@ -230,7 +273,7 @@ static int run(struct cli *cli, int argc, char **argv)
 const struct verb verb_diff = {
 	.name = "diff",
 	.summary = "two jobs side by side, and which sheets and programs differ",
-	.usage = "JOB JOB | [JOB] --against N [--fail-if CONDITION]… [--json]",
+	.usage = "JOB JOB | [JOB] --against N [--fail-if CONDITION]… [--html FILE | --json]",
 	.about = CLI_JOB_HELP
 	"\nA ratio is the second job's figure divided by the first's. In the first line, a change of less than\n"
 	"5 % is unchanged (10 % where a figure was sampled), and 20 ms or 1 MiB are too small to compare.\n"

@@ -7,9 +7,13 @@
 #include "base/log.h"
 #include "cli/daemon_jobs.h"
 #include "cli/job_selection.h"
+#include "cli/page_file.h"
 #include "cli/verb_report.h"
 #include "kernel/blocked_reader.h"
+#include "report/page_report.h"
 #include "view/flight_view.h"
+#include "view/job_view.h"
+#include "view/page_view.h"
 #include "view/report_view.h"
 
 int verb_report_text(const struct cli *cli, const char *job_id, struct buf *to)
@@ -60,6 +64,7 @@ static int show_last_calls(const struct cli *cli, const struct report *report)
 
 struct request {
 	const char *job;  /* NULL: the last one */
+	const char *html; /* the file; NULL: none */
 	bool last_calls, markdown;
 };
 
@@ -88,6 +93,41 @@ static int refuse_daemons(const struct job *job, const char *form)
 	return CLI_FAILED;
 }
 
+static int write_page(const struct page_report *page, const char *file)
+{
+	cleanup(buf_done) struct buf template = { 0 };
+	cleanup(buf_done) struct buf out = { 0 };
+	struct verdict verdict = { 0 };
+	int status = page_file_load(&template);
+
+	if (status != CLI_OK)
+		return status;
+	judge(&page->report, &verdict);
+	if (!page_view(page, &verdict, template.at, &out)) {
+		log_error("the template of the page is damaged: install proctor again");
+		return CLI_FAILED;
+	}
+	return page_file_write(file, &out);
+}
+
+/* The page of a job with all its processes. */
+static int show_page(struct job_selection *recorded, const struct job *job, const char *file)
+{
+	cleanup(page_report_done) struct page_report page = { .report.job = *job };
+	struct err err = { 0 };
+	int status;
+
+	page_report_begin(&page);
+	status = job_selection_gather(recorded, &page.report);
+	if (status != CLI_OK)
+		return status;
+	verb_report_add_blocked(&page.report);
+	if (page_report_gather(&page, recorded->reader, job_view_took_ns(job, page.report.now_ns),
+	                       &err) < 0)
+		return cli_failed(&err);
+	return write_page(&page, file);
+}
+
 static int show(const struct cli *cli, const struct request *rq)
 {
 	cleanup(job_selection_close) struct job_selection recorded = { 0 };
@@ -98,8 +138,10 @@ static int show(const struct cli *cli, const struct request *rq)
 
 	if (status == CLI_OK)
 		status = job_selection_find(&recorded, rq->job, &report.job, &is_daemons);
-	if (status == CLI_OK && is_daemons && rq->markdown)
-		return refuse_daemons(&report.job, "Markdown");
+	if (status == CLI_OK && is_daemons && (rq->markdown || rq->html))
+		return refuse_daemons(&report.job, rq->html ? "HTML" : "Markdown");
+	if (status == CLI_OK && rq->html)
+		return show_page(&recorded, &report.job, rq->html);
 	if (status == CLI_OK && is_daemons)
 		return daemon_jobs_report(&recorded.others, cli, &report.job);
 	if (status == CLI_OK)
@@ -125,6 +167,8 @@ static int run(struct cli *cli, int argc, char **argv)
 	const struct opt opts[] = {
 		{ "last-calls", 0, OPT_FLAG, &rq.last_calls, NULL,
 		  "only the last system calls of processes that failed, and all of them" },
+		{ "html", 0, OPT_PATH, &rq.html, "FILE",
+		  "write a page with charts, which needs no other file and no network (-: stdout)" },
 		{ "markdown", 0, OPT_FLAG, &rq.markdown, NULL,
 		  "as Markdown, for merge requests and summaries of CI jobs" },
 		CLI_COMMON_OPTS(cli),
@@ -135,8 +179,10 @@ static int run(struct cli *cli, int argc, char **argv)
 		return cli->status;
 	if (words > 1)
 		return cli_usage(cli, "one job only; to compare two: proctor diff JOB JOB");
-	if (rq.markdown && (rq.last_calls || cli->json))
-		return cli_usage(cli, "--markdown excludes --last-calls and --json");
+	if (rq.markdown + (rq.html != NULL) + (rq.last_calls || cli->json) > 1)
+		return cli_usage(
+			cli,
+			"--html and --markdown exclude each other, and --last-calls and --json");
 	rq.job = words ? argv[1] : NULL;
 	return show(cli, &rq);
 }
@@ -144,10 +190,10 @@ static int run(struct cli *cli, int argc, char **argv)
 const struct verb verb_report = {
 	.name = "report",
 	.summary = "what a job used, sheet by sheet, and what is worth knowing about it",
-	.usage = "[JOB] [--markdown | --last-calls | --json]",
+	.usage = "[JOB] [--html FILE | --markdown | --last-calls | --json]",
 	.about = CLI_JOB_HELP
 	"\nThe right column is how far to trust a figure: exact, at least, at most, sampled or missing.\n"
 	"Jobs that are not in your store are looked up with the daemon.",
-	.example = "proctor report train.py",
+	.example = "proctor report train.py --html train.html",
 	.run = run,
 };

@@ -305,6 +305,8 @@ int report_add_process(void *report, const struct process_record *row)
 	if (p->signal && r->child_signals.len < REPORT_LIVES_MAX)
 		map_put(&r->child_signals, (uint64_t)p->ppid, (uint64_t)p->signal);
 	keep_costly(r, p);
+	if (r->also_process)
+		r->also_process(r->also_self, p);
 	if (r->processes > REPORT_LIVES_MAX)
 		return 0;
 	map_put(&r->lives, proc_key(p->id), index);

@@ -161,6 +161,10 @@ struct report {
 	struct verdict_facts facts; /* for verdict_judge() */
 	struct next_request next;
 
+	/* Given every process, too, as it is counted here; NULL: none is needed. */
+	reader_process_fn also_process;
+	void *also_self;
+
 	/* Inside. */
 	struct map program_of; /* hash of the name → its index */
 	struct map lives;      /* proc_key → index of its program */

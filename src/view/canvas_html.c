@@ -109,6 +109,7 @@ static void html_table(void *self, const struct table *t)
 {
 	struct canvas_page *page = self;
 	bool has_head = t->columns[0].name;
+	bool sorts = has_head && *t->columns[0].name; /* else rows are figures of different kinds */
 
 	end_line(page);
 	if (t->n_columns == 1 && !has_head) {
@@ -118,7 +119,7 @@ static void html_table(void *self, const struct table *t)
 		}
 		return;
 	}
-	buf_printf(page->out, "<div class=\"wide\"><table%s>", has_head ? " class=\"sorts\"" : "");
+	buf_printf(page->out, "<div class=\"wide\"><table%s>", sorts ? " class=\"sorts\"" : "");
 	if (has_head)
 		put_head(page->out, t);
 	put_rows(page->out, t);

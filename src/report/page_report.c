@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/page_report.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/text.h"
+
+/* Thousands of processes share a few names and commands. */
+static size_t find_text(struct page_report *page, const char *text)
+{
+	uint64_t hash = hash_bytes(HASH_SEED, text, strlen(text)), index;
+
+	if (map_get(&page->text_of, hash, &index) &&
+	    strcmp(page_report_text(page, (size_t)index), text) == 0)
+		return (size_t)index;
+	index = page->texts.len;
+	*vec_push(&page->texts, SIZE_MAX) = page->text.len;
+	buf_put(&page->text, text, strlen(text) + 1);
+	map_put(&page->text_of, hash, index);
+	return (size_t)index;
+}
+
+static int add_process(void *self, const struct process_record *p)
+{
+	struct page_report *page = self;
+	struct page_process *to = vec_push(&page->processes, PAGE_PROCESSES_MAX);
+	char command[PAGE_COMMAND_MAX];
+
+	if (!to) {
+		page->left_out++;
+		return 0;
+	}
+	text_copy(command, sizeof command, p->command ? p->command : "");
+	*to = (struct page_process){
+		.id = p->id,
+		.ppid = p->ppid,
+		.sheet = p->sheet,
+		.started_ns = p->started_ns,
+		.ended_ns = p->ended_ns,
+		.has_exit_code = p->has_exit_code,
+		.core_dumped = p->core_dumped,
+		.exit_code = p->exit_code,
+		.signal = p->signal,
+		.cpu_time_ns = p->cpu_time_ns,
+		.peak_rss_bytes = p->peak_rss_bytes,
+		.read_bytes = p->read_bytes,
+		.written_bytes = p->written_bytes,
+		.name = find_text(page, p->comm && *p->comm ? p->comm : "?"),
+		.command = find_text(page, command),
+	};
+	return 0;
+}
+
+void page_report_begin(struct page_report *page)
+{
+	page->report.also_process = add_process;
+	page->report.also_self = page;
+}
+
+void page_report_end(struct page_report *page, uint64_t took_ns)
+{
+	run_curve_set_make(&page->report, took_ns, &page->curves);
+	run_band_begin(&page->band, took_ns);
+}
+
+int page_report_gather(struct page_report *page, struct history *history, uint64_t took_ns,
+                       struct err *err)
+{
+	page_report_end(page, took_ns);
+	return run_band_gather(history, &page->report.job, took_ns, &page->band, err);
+}
+
+const char *page_report_text(const struct page_report *page, size_t text)
+{
+	return page->text.at + page->texts.at[text];
+}
+
+void page_report_done(struct page_report *page)
+{
+	run_curve_set_done(&page->curves);
+	vec_done(&page->processes);
+	vec_done(&page->texts);
+	buf_done(&page->text);
+	map_done(&page->text_of);
+	report_done(&page->report);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* page_report.h - what a page shows of a job beside its report: curves, the band of earlier runs, and every
+ * process. It is large where a report stays small, so it is gathered only for pages. */
+#pragma once
+
+#include "report/run_curves.h"
+
+#define PAGE_PROCESSES_MAX 20000
+#define PAGE_COMMAND_MAX 240
+
+struct page_process {
+	struct proc_id id;
+	pid_t ppid;
+	uint32_t sheet;
+	uint64_t started_ns, ended_ns; /* wall clock; 0: not known, or it lives */
+	bool has_exit_code, core_dumped;
+	int exit_code, signal;
+	struct figure cpu_time_ns, peak_rss_bytes, read_bytes, written_bytes;
+	size_t name, command; /* in texts */
+};
+
+/* Initialised with zeros. */
+struct page_report {
+	struct report report;
+	struct run_curve_set curves;
+	struct run_band band;
+	VEC(struct page_process) processes; /* in the order of their start */
+	uint64_t left_out;                  /* processes beyond the ceiling */
+	VEC(size_t) texts;                  /* where each text begins in `text`; none comes twice */
+	struct buf text;
+
+	/* Inside. */
+	struct map text_of; /* hash → index in texts */
+};
+
+/* Before the report is gathered: has its processes added to the page, too. The page must not move afterwards. */
+void page_report_begin(struct page_report *page);
+/* After it was: curves and the band. `took_ns` is how long the job took so far. 0 or -errno. */
+int page_report_gather(struct page_report *page, struct history *history, uint64_t took_ns,
+                       struct err *err) must_check;
+/* Curves only: of a job whose history is in another store. */
+void page_report_end(struct page_report *page, uint64_t took_ns);
+const char *page_report_text(const struct page_report *page, size_t text);
+void page_report_done(struct page_report *page);
