@@ -124,7 +124,7 @@ static int show_page(struct job_selection *recorded, const struct job *job, cons
 	verb_report_add_blocked(&page.report);
 	if (page_report_gather(&page, recorded->reader, job_view_took_ns(job, page.report.now_ns),
 	                       &err) < 0)
-		return cli_failed(&err);
+		log_warn("earlier runs are left out: %s", err.msg);
 	return write_page(&page, file);
 }
 

@@ -288,6 +288,12 @@ static void put_allowed(struct json *j, const struct job *job)
 	json_end_object(j);
 }
 
+static void put_span(struct json *j, const char *key, uint64_t ns)
+{
+	json_key(j, key);
+	json_fixed(j, (ns + NS_PER_MS / 2) / NS_PER_MS, 3);
+}
+
 static void put_run(struct json *j, const struct page_report *page)
 {
 	const struct report *r = &page->report;
@@ -296,12 +302,9 @@ static void put_run(struct json *j, const struct page_report *page)
 	json_put_str(j, "id", r->job.id);
 	json_put_str(j, "type", r->job.type);
 	json_put_str(j, "result", job_view_result(&r->job).at);
-	json_key(j, "started");
-	json_fixed(j, r->job.started_ns / NS_PER_MS, 3);
-	json_key(j, "seconds");
-	json_fixed(j, job_view_took_ns(&r->job, r->now_ns) / NS_PER_MS, 3);
-	json_key(j, "interval");
-	json_fixed(j, r->job.interval_ns / NS_PER_MS, 3);
+	put_span(j, "started", r->job.started_ns);
+	put_span(j, "seconds", job_view_took_ns(&r->job, r->now_ns));
+	put_span(j, "interval", r->job.interval_ns);
 	put_allowed(j, &r->job);
 	put_curves(j, &page->curves);
 	put_band(j, &page->band);

@@ -6,6 +6,7 @@ import { listenToKeys } from './window.js';
 
 const LANE = 20;
 const INSET = 3;
+const LINES_MAX = 40; // more would hide the curves
 const NEAR = 6; // pixels within which a moment is under the pointer
 
 /**
@@ -50,9 +51,13 @@ export function lanesOf(run) {
 	return lanes.filter((lane) => lane.moments.length);
 }
 
-/** What is drawn across the charts as well: not sheets and phases, which would cover them. */
+/** What is drawn across the charts as well; of sheets and phases, which would cover them, a line where each begins. */
 export function momentsOf(lanes) {
-	return lanes.filter((lane) => !['Sheets', 'Phases'].includes(lane.title)).flatMap((lane) => lane.moments);
+	return lanes.flatMap((lane) => {
+		if (!['Sheets', 'Phases'].includes(lane.title))
+			return lane.moments;
+		return lane.moments.length > LINES_MAX ? [] : lane.moments.map(({ from, color: name }) => ({ from, color: name }));
+	});
 }
 
 export class Lanes {

@@ -2,6 +2,7 @@
 // The page is complete without this: scripts add the charts, the timeline of processes, and order in the tables.
 import './page.css';
 import { addCharts } from './charts.js';
+import { duration } from './format.js';
 import { Lanes, lanesOf, momentsOf } from './lanes.js';
 import { load } from './model.js';
 import { enhanceAll, ProcessTable } from './tables.js';
@@ -16,6 +17,9 @@ function drawOverTime(place, data, shown) {
 	reset.hidden = true;
 	reset.addEventListener('click', () => shown.reset());
 	shown.listen(() => { reset.hidden = shown.isWhole; });
+	const intervals = [...new Set(data.runs.map((run) => run.interval).filter((interval) => interval > 0))];
+	if (intervals.length)
+		place.querySelector('h2').append(element('span', 'aside', `sampled every ${intervals.map(duration).join(' and ')}`));
 	place.querySelector('h2').append(reset);
 	lanes.forEach((list, i) => {
 		if (!list.length)

@@ -52,8 +52,8 @@ export class Timeline {
 		this.onPick = onPick;
 		this.selected = null;
 		Object.assign(this, pack(run.processes, run.seconds));
-		this.rowHeight = Math.min(Math.max(HEIGHT / Math.max(this.rows, 1), ROW_MIN), ROW_MAX);
-		this.height = Math.min(Math.ceil(this.rows * this.rowHeight), CANVAS_MAX);
+		this.rowHeight = Math.min(Math.max(HEIGHT / Math.max(this.rows, 1), ROW_MIN), ROW_MAX, CANVAS_MAX / Math.max(this.rows, 1));
+		this.height = Math.ceil(this.rows * this.rowHeight);
 		this.figure = element('figure', 'timeline');
 		this.scroller = element('div', 'scroller');
 		this.canvas = element('canvas');
