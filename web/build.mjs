@@ -52,9 +52,10 @@ async function bundle() {
 
 const hashOf = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** Only our own script and style run: the browser compares their hashes. */
+/** Only our own script and style run: the browser compares their hashes. The licence of what is bundled goes along. */
 function template({ script, style }) {
-	if (/<\/script|<!--/i.test(script) || /<\/style/i.test(style))
+	const licence = readFileSync(join(work, 'node_modules/uplot/LICENSE'), 'utf8').trim();
+	if (/<\/script|<!--/i.test(script) || /<\/style/i.test(style) || licence.includes('--'))
 		throw new Error('the bundle would end its own element');
 	const policy = [
 		"default-src 'none'", `script-src ${hashOf(script)}`, `style-src ${hashOf(style)}`,
@@ -70,6 +71,11 @@ function template({ script, style }) {
 <meta name="color-scheme" content="light dark">
 <title>@PAGE_TITLE@</title>
 <style>${style}</style>
+<!--
+This page contains uPlot:
+
+${licence}
+-->
 </head>
 <body>
 <main>

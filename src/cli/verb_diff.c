@@ -176,9 +176,24 @@ static int print(const struct cli *cli, const struct diff_input *in)
 	return status == CLI_OK ? check_conditions(cli, in) : status;
 }
 
+/* The curves of both; of a job beside a median, with those of earlier runs behind them. */
+static void end_pages(struct job_selection *recorded, const struct diff_input *in,
+                      struct page_report *a, struct page_report *b)
+{
+	uint64_t took_ns = job_view_took_ns(&b->report.job, b->report.now_ns);
+	struct err err = { 0 };
+
+	if (!in->runs) {
+		page_report_end(a, job_view_took_ns(&a->report.job, a->report.now_ns));
+		page_report_end(b, took_ns);
+	} else if (page_report_gather(b, recorded->reader, took_ns, &err) < 0) {
+		log_warn("earlier runs are left out: %s", err.msg);
+	}
+}
+
 /* Both runs over each other. */
 static int write_page(const struct cli *cli, const char *file, const struct diff_input *in,
-                      struct page_report *a, struct page_report *b)
+                      const struct page_report *a, const struct page_report *b)
 {
 	const struct page_report *const pages[] = { a, b };
 	cleanup(buf_done) struct buf template = { 0 };
@@ -187,8 +202,6 @@ static int write_page(const struct cli *cli, const char *file, const struct diff
 
 	if (status != CLI_OK)
 		return status;
-	page_report_end(a, job_view_took_ns(&a->report.job, a->report.now_ns));
-	page_report_end(b, job_view_took_ns(&b->report.job, b->report.now_ns));
 	if (!page_view_diff(in, pages, template.at, &out)) {
 		log_error("the template of the page is damaged: install proctor again");
 		return CLI_FAILED;
@@ -231,7 +244,10 @@ static int compare(const struct cli *cli, const struct request *rq)
 		return status;
 	in.runs = runs.known.len;
 	in.wanted = rq->first ? 0 : (size_t)rq->against;
-	return rq->html ? write_page(cli, rq->html, &in, &a, &b) : print(cli, &in);
+	if (!rq->html)
+		return print(cli, &in);
+	end_pages(&recorded, &in, &a, &b);
+	return write_page(cli, rq->html, &in, &a, &b);
 }
 
 static int run(struct cli *cli, int argc, char **argv)

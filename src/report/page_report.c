@@ -68,6 +68,8 @@ int page_report_gather(struct page_report *page, struct history *history, uint64
                        struct err *err)
 {
 	page_report_end(page, took_ns);
+	if (!history)
+		return 0;
 	return run_band_gather(history, &page->report.job, took_ns, &page->band, err);
 }
 

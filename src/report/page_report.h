@@ -36,7 +36,7 @@ struct page_report {
 /* Before the report is gathered: has its processes added to the page, too. The page must not move afterwards. */
 void page_report_begin(struct page_report *page);
 /* After it was: curves and the band. `took_ns` is how long the job took so far. 0, or -errno: the band may lack
- * runs. */
+ * runs. Without a history (NULL) there is none. */
 int page_report_gather(struct page_report *page, struct history *history, uint64_t took_ns,
                        struct err *err) must_check;
 /* Curves only: of a job whose history is in another store. */

@@ -244,6 +244,8 @@ bool page_view_diff(const struct diff_input *in, const struct page_report *const
 	cleanup(buf_done) struct buf body = { .max = PAGE_MAX }, title = { 0 };
 	struct canvas_page at = { .out = &body };
 	struct canvas *canvas = CANVAS_PAGE(canvas_html, &at);
+	size_t first = in->runs ? 1
+	                        : 0; /* a median has no curves: the band of these runs shows them */
 
 	buf_puts(&body, "<h1>");
 	put_text(&body, in->a->job.id);
@@ -251,8 +253,8 @@ bool page_view_diff(const struct diff_input *in, const struct page_report *const
 	put_text(&body, in->b->job.id);
 	buf_puts(&body, "</h1>\n");
 	diff_view(in, canvas);
-	put_places(&body, pages, 2);
+	put_places(&body, pages + first, 2 - first);
 	put_legend(canvas);
 	buf_printf(&title, "%s → %s", in->a->job.id, in->b->job.id);
-	return fill(template, title.at, &body, pages, 2, to);
+	return fill(template, title.at, &body, pages + first, 2 - first, to);
 }

@@ -15,6 +15,6 @@
 /* False: the template lacks one of its places. */
 bool page_view(const struct page_report *page, const struct verdict *v, const char *template,
                struct buf *to);
-/* `pages` are those of in->a and in->b. */
+/* `pages` are those of in->a and in->b; of a median only the second is used. */
 bool page_view_diff(const struct diff_input *in, const struct page_report *const pages[static 2],
                     const char *template, struct buf *to);

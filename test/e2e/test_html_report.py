@@ -170,6 +170,14 @@ def test_two_runs_lie_over_each_other(seen):
 	assert "earlier0 → train.py-" in diff["text"]
 
 
+def test_beside_a_median_the_band_shows_the_other_runs(tmp_path, proctor):
+	hour = Hour(proctor, processes=5, seconds=30, earlier=2)
+	_, text = hour.page(tmp_path, "diff", hour.job_id, "--against", "2")
+	runs = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S).group(1))["runs"]
+	assert [(run["id"], run["band"]["runs"]) for run in runs] == [(hour.job_id, 2)]
+	assert "<h1>median of 2 → %s</h1>" % hour.job_id in text and "too short" not in text
+
+
 def test_dash_writes_to_stdout_and_a_bad_place_is_an_error(proctor, tmp_path):
 	proctor("run", "--quiet", "--", "true")
 	done = proctor("report", "--html", "-")
