@@ -12,7 +12,7 @@ static double seconds_of(const struct report *r, uint64_t wall_ns)
 {
 	if (!wall_ns)
 		return NAN;
-	return ((double)wall_ns - (double)r->job.started_ns) / 1e9;
+	return (double)(int64_t)(wall_ns - r->job.started_ns) / 1e9;
 }
 
 static void put_seconds(struct json *j, const char *key, const struct report *r, uint64_t wall_ns)
@@ -215,7 +215,7 @@ static const char *outcome_of(const struct report *r, const struct page_process 
 static void put_figure(struct json *j, struct figure f, uint64_t unit)
 {
 	if (figure_is_known(f))
-		json_fixed(j, (f.value + unit / 2) / unit, unit == 1 ? 0 : 3);
+		json_fixed(j, f.value / unit, unit == 1 ? 0 : 6);
 	else
 		json_nil(j);
 }
@@ -232,11 +232,11 @@ static void put_process(struct json *j, const struct report *r, const struct pag
 	json_u64(j, p->sheet);
 	json_u64(j, p->name);
 	json_u64(j, p->command);
-	json_double(j, seconds_of(r, p->started_ns), 3);
-	json_double(j, seconds_of(r, p->ended_ns), 3);
+	json_double(j, seconds_of(r, p->started_ns), 5);
+	json_double(j, seconds_of(r, p->ended_ns), 5);
 	json_str(j, outcome_of(r, p));
 	json_str(j, end.at);
-	put_figure(j, p->cpu_time_ns, NS_PER_MS);
+	put_figure(j, p->cpu_time_ns, NS_PER_US);
 	put_figure(j, p->peak_rss_bytes, 1);
 	put_figure(j, p->read_bytes, 1);
 	put_figure(j, p->written_bytes, 1);
