@@ -119,34 +119,59 @@ static void put_field(struct row_writer *r, const struct field *f, const void *r
 	}
 }
 
-/* "cpu_quality" is the quality of cpu_seconds: the part of the key before its unit. */
-static const struct field *find_column(const struct field_table *table, const char *column,
-                                       bool *ret_is_quality)
-{
-	const struct field *f = field_find(table, column);
-	size_t stem = f ? 0 : strlen(column) - strlen("quality");
+#define QUALITY_NAME_MAX 64
 
-	*ret_is_quality = !f;
-	for (size_t i = 0; !f && i < table->n; i++)
-		if (field_has_quality(&table->at[i]) &&
-		    strncmp(table->at[i].key, column, stem) == 0 &&
-		    !strchr(table->at[i].key + stem, '_'))
-			f = &table->at[i];
-	return f;
+/* Of "cpu_seconds" it is "cpu_quality"; a count has no unit in its name. */
+static const char *put_quality_name(char to[QUALITY_NAME_MAX], const char *key, bool has_unit)
+{
+	const char *unit = has_unit ? strrchr(key, '_') : NULL;
+	size_t stem = unit ? (size_t)(unit - key) : strlen(key);
+
+	snprintf(to, QUALITY_NAME_MAX, "%.*s_quality", (int)stem, key);
+	return to;
+}
+
+static void add_column(struct csv *csv, const struct field *f, bool is_quality)
+{
+	if (csv->n == CSV_COLUMNS_MAX)
+		return;
+	csv->columns[csv->n].field = f;
+	csv->columns[csv->n++].is_quality = is_quality;
+}
+
+/* A quality follows its value; those of what is no figure come last. */
+static void add_columns(struct csv *csv, const struct csv_layout *layout)
+{
+	const struct field *end = layout->fields->at + layout->fields->n;
+
+	for (size_t i = 0; layout->columns && i < layout->n; i++)
+		add_column(csv, field_find(layout->fields, layout->columns[i]), false);
+	if (layout->columns)
+		return;
+	for (const struct field *f = layout->fields->at; f < end; f++) {
+		if (!layout->has_qualities || f->in & IN_CSV)
+			add_column(csv, f, false);
+		if (layout->has_qualities && field_has_quality(f) && !f->quality)
+			add_column(csv, f, true);
+	}
+	for (const struct field *f = layout->fields->at; f < end; f++)
+		if (layout->has_qualities && f->quality)
+			add_column(csv, f, true);
 }
 
 void export_csv_begin(struct csv *csv, const struct csv_layout *layout, struct row_writer *r)
 {
-	const char *names[CSV_COLUMNS_MAX];
+	const char *names[CSV_COLUMNS_MAX + 2];
+	char qualities[CSV_COLUMNS_MAX][QUALITY_NAME_MAX];
 	size_t n = 0;
 
-	csv->n = layout->columns ? layout->n : layout->fields->n;
-	csv->r = r;
-	for (; n < csv->n; n++) {
-		names[n] = layout->columns ? layout->columns[n] : layout->fields->at[n].key;
-		csv->columns[n].field = find_column(layout->fields, names[n],
-		                                    &csv->columns[n].is_quality);
-	}
+	*csv = (struct csv){ .r = r };
+	add_columns(csv, layout);
+	for (; n < csv->n; n++)
+		names[n] = csv->columns[n].is_quality
+		                   ? put_quality_name(qualities[n], csv->columns[n].field->key,
+		                                      true)
+		                   : csv->columns[n].field->key;
 	for (size_t i = 0; i < export_fields.n; i++)
 		names[n++] = export_fields.at[i].key;
 	row_writer_begin(r, names, n);
@@ -169,17 +194,6 @@ void export_csv_put(struct csv *csv, const struct export_place *place, const voi
 
 /* ---- CSV of jobs ----------------------------------------------------------------------------- */
 
-#define QUALITY_NAME_MAX 64
-
-/* Of "cpu_seconds" it is "cpu_quality"; a count has no unit in its name. */
-static void put_quality_name(char to[QUALITY_NAME_MAX], const struct metric *figure)
-{
-	const char *unit = figure->unit == UNIT_COUNT ? NULL : strrchr(figure->key, '_');
-	size_t stem = unit ? (size_t)(unit - figure->key) : strlen(figure->key);
-
-	snprintf(to, QUALITY_NAME_MAX, "%.*s_quality", (int)stem, figure->key);
-}
-
 void export_jobs_csv_begin(struct row_writer *r)
 {
 	const char *names[CSV_COLUMNS_MAX + (size_t)2 * JOB_FIGURE_COUNT];
@@ -190,9 +204,9 @@ void export_jobs_csv_begin(struct row_writer *r)
 		if (job_fields.at[i].in & IN_CSV && n < CSV_COLUMNS_MAX)
 			names[n++] = job_fields.at[i].key;
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++) {
-		put_quality_name(qualities[i], &job_figures[i]);
 		names[n++] = job_figures[i].key;
-		names[n++] = qualities[i];
+		names[n++] = put_quality_name(qualities[i], job_figures[i].key,
+		                              job_figures[i].unit != UNIT_COUNT);
 	}
 	row_writer_begin(r, names, n);
 }
@@ -211,29 +225,6 @@ void export_jobs_csv_put(struct row_writer *r, const struct job *job)
 
 /* ---- columns in another order than that of JSON ------------------------------------------------ */
 
-static const char *const process_columns[] = {
-	"pid",
-	"ppid",
-	"uid",
-	"sheet_num",
-	"name",
-	"command",
-	"started_at",
-	"ended_at",
-	"exit_code",
-	"signal_num",
-	"cpu_seconds",
-	"cpu_quality",
-	"peak_rss_mb",
-	"peak_rss_quality",
-	"read_bytes",
-	"read_quality",
-	"written_bytes",
-	"written_quality",
-	"max_cpu_pct",
-	"max_cpu_quality",
-	"started_quality",
-};
 static const char *const event_columns[] = {
 	"timestamp",  "event_type", "pid",   "sheet_num", "exit_code",
 	"signal_num", "name",       "count", "inferred",  "details",
@@ -243,13 +234,12 @@ static const char *const sample_columns[] = { "timestamp",     "processes",    "
 	                                      "cpu_seconds",   "read_bytes",   "written_bytes",
 	                                      "gpu_memory_mb", "gpu_sm_pct",   "gpu_device_mb",
 	                                      "gpu_util_pct",  "gpu_energy_wh" };
-static_assert(ARRAY_LEN(process_columns) + 2 <= CSV_COLUMNS_MAX, "struct csv holds them");
 
 #define LAYOUT(table, list)                                                                        \
 	{                                                                                          \
 		&(table), (list), ARRAY_LEN(list)                                                  \
 	}
-const struct csv_layout csv_processes = LAYOUT(process_fields, process_columns);
+const struct csv_layout csv_processes = { &process_fields, .has_qualities = true };
 const struct csv_layout csv_events = LAYOUT(event_fields, event_columns);
 const struct csv_layout csv_samples = LAYOUT(job_sum_fields, sample_columns);
 const struct csv_layout csv_process_samples = { &process_sample_fields };

@@ -16,6 +16,7 @@ struct csv_layout {
 	const struct field_table *fields;
 	const char *const *columns; /* NULL: all fields */
 	size_t n;
+	bool has_qualities; /* … of those that are IN_CSV, with their qualities */
 };
 extern const struct csv_layout csv_processes, csv_events, csv_samples, csv_process_samples,
 	csv_gpus;
