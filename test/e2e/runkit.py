@@ -58,9 +58,10 @@ class Run:
 		the recorder: then all is done again."""
 		while True:
 			done = once()
-			if not self.group or done.returncode != -signal.SIGKILL or not self.jobs("ended IS NULL"):
+			state_dir = self.proctor.env["PROCTOR_STATE_DIR"]
+			if not self.group or done.returncode != -signal.SIGKILL or read_store_so_far(state_dir, "SELECT 1 FROM jobs WHERE ended IS NOT NULL"):
 				return done
-			for path in Path(self.proctor.env["PROCTOR_STATE_DIR"]).iterdir():
+			for path in Path(state_dir).iterdir():
 				shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 	def bare(self, *command, **how):
