@@ -480,6 +480,7 @@ static struct snapshot_row read_row(sqlite3_stmt *stmt, struct snapshot *to)
 	to->uptime_ns = to->boot_ns > started_ns ? to->boot_ns - started_ns : 0;
 	to->events_complete = false; /* they are read by themselves */
 	to->cpu_busy_ratio = to->cpu_iowait_ratio = to->cpu_steal_ratio = to->self_cpu_ratio = NAN;
+	to->psi_cpu_ratio = to->psi_mem_ratio = to->psi_io_ratio = NAN;
 	return (struct snapshot_row){ .id = sqlite3_column_int64(stmt, 0),
 		                      .kf = sqlite3_column_int64(stmt, 1),
 		                      .at = sqlite3_column_int64(stmt, 2) };

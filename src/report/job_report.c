@@ -421,14 +421,28 @@ static uint64_t kinds_of(const struct job *job)
 	return REPORT_KINDS | (job->status == JOB_FAILED ? UINT64_C(1) << EVENT_EXEC : 0);
 }
 
+/* An id alone would be read as that of a job of the reader's own, and an id may look like one with a user. */
+static void find_parent_user(struct report *r, struct user_names *users)
+{
+	const struct job *job = &r->job;
+	const char *name;
+
+	if (!job->has_parent_uid || (job->parent_uid == geteuid() && !strchr(job->parent, ':')))
+		return;
+	name = user_names_name(users, job->parent_uid);
+	if (name)
+		snprintf(r->parent_user, sizeof r->parent_user, "%s", name);
+	else
+		snprintf(r->parent_user, sizeof r->parent_user, "%u", (unsigned)job->parent_uid);
+}
+
 static void find_user(struct report *r)
 {
 	struct user_names users = { 0 };
 	const char *name = user_names_name(&users, r->job.uid);
 
 	snprintf(r->user, sizeof r->user, "%s", name ? name : "");
-	name = r->job.has_parent_uid ? user_names_name(&users, r->job.parent_uid) : NULL;
-	snprintf(r->parent_user, sizeof r->parent_user, "%s", name ? name : "");
+	find_parent_user(r, &users);
 	user_names_done(&users);
 }
 

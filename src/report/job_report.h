@@ -129,7 +129,7 @@ struct report_call {
 struct report {
 	struct job job;
 	char host[HISTORY_HOST_MAX], user[REPORT_USER_MAX]; /* "": not known */
-	char parent_user[REPORT_USER_MAX]; /* of the job that it was started in; "": not known */
+	char parent_user[REPORT_USER_MAX]; /* of the job that it was started in; "": the reader */
 	unsigned cpus; /* of the machine it ran on; 0: not known */
 	uint64_t now_ns;
 	char boot_id[37];   /* of this machine now; "": not known */

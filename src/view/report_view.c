@@ -71,13 +71,8 @@ static void put_parent(struct label_lines *f, const struct report *r)
 	const struct job *job = &r->job;
 
 	label_lines_begin(f, "part of", "");
-	if (!job->has_parent_uid || job->parent_uid == job->uid)
-		label_lines_join(f, LABEL_WHOLE, "job %s", job->parent);
-	else if (*r->parent_user)
-		label_lines_join(f, LABEL_WHOLE, "job %s:%s", r->parent_user, job->parent);
-	else
-		label_lines_join(f, LABEL_WHOLE, "job %u:%s", (unsigned)job->parent_uid,
-		                 job->parent);
+	label_lines_join(f, LABEL_WHOLE, "job %s%s%s", r->parent_user, *r->parent_user ? ":" : "",
+	                 job->parent);
 }
 
 static void put_head(const struct report *r, struct canvas *to)

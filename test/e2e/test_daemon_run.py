@@ -586,15 +586,17 @@ def test_a_job_of_another_user_inside_a_job_is_part_of_it(daemon, as_nobody, wra
 
 
 @pytest.mark.needs_root
-def test_the_job_of_another_user_is_not_a_parent_by_name_alone(daemon, as_nobody):
+@pytest.mark.parametrize("name", ["outer", "root:outer"])
+def test_the_job_of_another_user_is_not_a_parent_by_name_alone(daemon, as_nobody, name):
 	outer = start_run(daemon, "sleep", "30", options=("-q", "--job-id", "outer"))
 	wait_for(lambda: sql(daemon, "SELECT 1 FROM jobs WHERE job_id = 'outer'"))
-	done = as_nobody("run", "-q", "--job-id", "liar", "--", "sleep", "0.3", env={"PROCTOR_SOCKET": str(daemon.socket), "PROCTOR_JOB_ID": "outer"})
+	done = as_nobody("run", "-q", "--job-id", "liar", "--", "sleep", "0.3", env={"PROCTOR_SOCKET": str(daemon.socket), "PROCTOR_JOB_ID": name})
 	assert done.returncode == 0, done.stderr
 	row, = wait_for(lambda: sql(daemon, "SELECT parent, parent_uid FROM jobs WHERE job_id = 'liar' AND status = 'completed'"))
-	assert row == {"parent": "outer", "parent_uid": NOBODY}
+	assert row == {"parent": name, "parent_uid": NOBODY}
 	own, = json.loads(as_nobody("ls", "--json").stdout)["jobs"]
-	assert (own["parent_job_id"], own["parent_uid"]) == ("outer", NOBODY)
+	assert (own["parent_job_id"], own["parent_uid"]) == (name, NOBODY)
+	assert "part of   job nobody:%s\n" % name in daemon.proctor("report", "%d:liar" % NOBODY).stdout
 	assert not json.loads(daemon.proctor("ls", "--json", "--parent", "outer").stdout)["jobs"]
 	outer.terminate()
 	outer.communicate(timeout=60)

@@ -80,6 +80,8 @@ def test_the_past_is_one_document(alone):
 	assert past["snapshot_count"] == len(past["snapshots"]) >= 2
 	assert past["event_count"] == len(past["events"])
 	assert past["snapshots"][0]["processes"]
+	# A share needs the snapshot before, too: that it was nothing is not known.
+	assert {snapshot["psi_cpu_percent"] for snapshot in past["snapshots"]} == {None}
 	screen = top(alone, "--history", "1h", "--once", "--width", "100", "--height", "24")
 	assert "recorded" in screen.splitlines()[0] and "in no job" in screen
 
