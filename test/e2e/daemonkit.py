@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import SCRATCH, Proctor, end_all_of, newest_pid, usual_tier
+from conftest import STORES, Proctor, end_all_of, newest_pid, usual_tier
 from door import Line
 from runkit import SANITIZERS, wait_for
 
@@ -43,7 +43,7 @@ class Daemon:
 
 	def __init__(self):
 		self.before = newest_pid()
-		self.place = Path(tempfile.mkdtemp(prefix="proctor-daemon-", dir=SCRATCH))
+		self.place = Path(tempfile.mkdtemp(prefix="proctor-daemon-", dir=STORES))
 		self.place.chmod(0o755)
 		self.socket = self.place / "run/daemon.sock"
 		self.config = self.place / "proctor.conf"

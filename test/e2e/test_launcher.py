@@ -110,14 +110,14 @@ def test_what_cannot_be_started_is_a_job_that_failed(run, tmp_path, tier):
 	assert "train.sh: command not found" in run.proctor("report", "absent").stdout
 
 
-def test_wrong_use_is_our_own_failure(run, tmp_path):
+def test_wrong_use_is_our_own_failure(run):
 	wrong = (["--no-such-option"], ["--interval", "0.01"], ["--tier", "x"], ["--pids", "99999999999"], ["--json"], ["--out", ""], ["--out="],
 		 ["--state-dir", ""], ["--config", ""], ["--grace", "."])
 	for line in (["run"], *(["run", *options, "true"] for options in wrong)):
 		done = run.to_the_end([run.proctor.binary, *line])
 		assert (done.returncode, done.stdout) == (125, "")
 		assert done.stderr.startswith("proctor: run: ") and "\n" not in done.stderr[:-1]
-	assert not (tmp_path / "state").exists()
+	assert not run.proctor.state_dir.exists()
 
 
 def test_options_end_where_the_command_begins(run):

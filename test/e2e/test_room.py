@@ -113,10 +113,10 @@ def enter(group):
 	return lambda: (group / "cgroup.procs").write_text(str(os.getpid()), encoding="utf-8")
 
 
-def test_a_limit_counts_what_cannot_be_given_back_wherever_it_is_set(cold, children, limited):
+def test_a_limit_counts_what_cannot_be_given_back_wherever_it_is_set(cold, children, limited, tmp_path):
 	"""The limit is that of a group above the daemon's; the file cache that fills it is no pressure, memory that is held is."""
 	cold.start(preexec_fn=enter(limited / "daemon"))
-	big = cold.place / "big"
+	big = tmp_path / "big"  # on a disk
 	with open(big, "wb") as file:
 		file.truncate(2 * LIMIT_MB << 20)
 	children.spawn(["cat", big], stdout=subprocess.DEVNULL, preexec_fn=enter(limited / "work")).wait()
