@@ -225,12 +225,30 @@ static void copy_parent(const struct daemon *d, struct job *job)
 	job->parent_uid = from->parent_uid;
 }
 
+/* A recorder announces its job to us, too, that it announced to the daemon before us: we go on with that one. */
+static bool resume_job(struct daemon *d, struct job *job, pid_t pid)
+{
+	vec_each(&engine_jobs(d->engine)->roster.rows, row) {
+		struct job *known = &(*row)->job;
+
+		if (known->status != JOB_RUNNING || known->uid != job->uid || known->root.pid != pid ||
+		    !*known->recorded_as || strcmp(known->recorded_as, job->recorded_as) != 0)
+			continue;
+		known->has_recorder = true;
+		*job = *known;
+		return true;
+	}
+	return false;
+}
+
 static int start_job(void *self, struct job *job, pid_t pid, struct err *err)
 {
 	struct daemon *d = self;
 
 	if (!d->engine)
 		return err_set(err, EAGAIN, "profiler.enabled is false: nothing is watched");
+	if (job->has_recorder && resume_job(d, job, pid))
+		return 0;
 	if (check_runs_once(d, job, err) < 0 || find_free_id(d, job, err) < 0 ||
 	    registry_start(d->engine, job, pid, &job->handle, err) < 0)
 		return -err->code;

@@ -586,6 +586,24 @@ def test_a_job_of_another_user_inside_a_job_is_part_of_it(daemon, as_nobody, wra
 
 
 @pytest.mark.needs_root
+@pytest.mark.parametrize("signo", [signal.SIGTERM, signal.SIGKILL])
+def test_a_run_goes_on_as_the_same_job_when_the_daemon_is_started_again(daemon, as_nobody, children, tmp_path, signo):
+	gate = as_nobody.place / "gate"
+	program = [*NESTED, "env", "PROCTOR_STATE_DIR=%s" % as_nobody.state_dir, "PROCTOR_SOCKET=%s" % daemon.socket, str(as_nobody.place / "proctor"),
+		   "run", "-q", "--job-id", "long", "--", "sh", "-c", "while [ ! -e gate ]; do sleep 0.1; done"]
+	run = children.spawn(program, cwd=as_nobody.place, env=as_nobody.env)
+	wait_for(lambda: sql(daemon, "SELECT 1 FROM jobs WHERE job_id = 'long'"))
+	daemon.wait_ticks()
+	daemon.stop(signo)
+	daemon.start()
+	daemon.wait_ticks(3)  # by then its recorder is connected again
+	gate.touch()
+	assert run.wait(timeout=60) == 0
+	wait_for(lambda: sql(daemon, "SELECT 1 FROM jobs WHERE status = 'completed'"))
+	assert [(row["job_id"], row["uid"]) for row in sql(daemon, "SELECT job_id, uid FROM jobs")] == [("long", NOBODY)]
+
+
+@pytest.mark.needs_root
 @pytest.mark.parametrize("name", ["outer", "root:outer"])
 def test_the_job_of_another_user_is_not_a_parent_by_name_alone(daemon, as_nobody, name):
 	outer = start_run(daemon, "sleep", "30", options=("-q", "--job-id", "outer"))
