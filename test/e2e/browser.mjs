@@ -162,6 +162,8 @@ const scenes = {
 	},
 	async narrow(page) {
 		await page.setViewportSize({ width: 390, height: 800 });
+		const fits = () => document.documentElement.scrollWidth <= innerWidth;
+		await page.waitForFunction(fits, null, { timeout: 20000 }).catch(() => {}); // charts are drawn again after the window has changed
 		await shoot(page, 'narrow.png');
 		return { overflow: await page.evaluate(() => document.documentElement.scrollWidth - innerWidth) };
 	},
