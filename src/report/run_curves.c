@@ -22,7 +22,7 @@ static double known(struct figure f, double unit)
 	return figure_is_known(f) ? (double)f.value / unit : NAN;
 }
 
-/* A counter that restarted tells nothing. */
+/* NAN where it is not known, also where the counter was reset. */
 static double rate(struct figure before, struct figure now, double seconds)
 {
 	if (!figure_is_known(before) || !figure_is_known(now) || now.value < before.value ||

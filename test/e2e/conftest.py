@@ -29,7 +29,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 BINARY = os.environ.get("PROCTOR_BIN", str(ROOT / "build/proctor"))
 SCRATCH = os.environ.get("TEST_SCRATCH_DIR", "/tmp")  # emptied by run-tests, even if we are killed
-# For stores: memory, in our own mount namespace (see `private`). Waiting for the disk was a fifth of the time that tests took.
+# For stores: memory, in our own mount namespace (see `private`). They need not wait for the disk.
 STORES = "/run" if os.geteuid() == 0 and os.path.ismount("/run") else SCRATCH
 TIMEOUT_S = 60
 INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "ASAN_OPTIONS", "UBSAN_OPTIONS", "MALLOC_PERTURB_")

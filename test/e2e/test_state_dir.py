@@ -249,7 +249,7 @@ def test_root_of_a_rootless_container_has_a_place_of_its_own(as_nobody):
 	assert (done.returncode, done.stderr) == (0, "")
 	assert (as_nobody.place / ".local/state/proctor/proctor.db").exists()
 	done = subprocess.run([*inside, "run", "-q", "--", "sh", "-c", "echo $PROCTOR_STATE_DIR"], check=False, **nobody)
-	assert done.stdout == "%s\n" % (as_nobody.place / ".local/state/proctor")  # for clients, to whom root is root
+	assert done.stdout == "%s\n" % (as_nobody.place / ".local/state/proctor")  # clients would look where root of the machine has its store
 	done = subprocess.run([*inside, "ls", "--json"], check=False, **nobody)
 	assert [(job["job_id"], job["uid"]) for job in json.loads(done.stdout)["jobs"]][1:] == [("boxed", 65534)]
 	assert "boxed" in subprocess.run([*inside, "report", "boxed"], check=False, **nobody).stdout
