@@ -8,106 +8,14 @@
 #include "base/mem.h"
 #include "base/scan.h"
 #include "base/text.h"
+#include "model/secret_table.h"
 
 #define MASK "***"
 
-/* ---- how secrets are recognised: by their name, by an option of a known program, by their shape - */
-
-static bool is_upper(char c)
+static bool is_name_char(char c)
 {
-	return c >= 'A' && c <= 'Z';
-}
-
-static bool is_alnum(char c)
-{
-	return is_upper(c) || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
-/* Comparing one letter first avoids most string comparisons. */
-static bool is_same_letter(char a, char b)
-{
-	return ((a ^ b) & ~0x20) == 0;
-}
-
-/* For both functions the word must not be empty. */
-static bool equals_any(struct scan word, const char *const *list, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (is_same_letter(*word.p, *list[i]) && strlen(list[i]) == scan_left(&word) &&
-		    strncasecmp(word.p, list[i], scan_left(&word)) == 0)
-			return true;
-	return false;
-}
-
-static bool ends_with_any(struct scan word, const char *const *list, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		size_t len = strlen(list[i]);
-
-		if (is_same_letter(word.end[-1], list[i][len - 1]) && scan_left(&word) >= len &&
-		    strncasecmp(word.end - len, list[i], len) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* The next part of a name: "db-password", "DB_PASSWORD" and "dbPassword" have two. */
-static bool next_part(struct scan *name, struct scan *ret)
-{
-	while (name->p < name->end && !is_alnum(*name->p))
-		name->p++;
-	ret->p = name->p;
-	while (name->p < name->end && is_alnum(*name->p) &&
-	       (name->p == ret->p || !is_upper(*name->p) || is_upper(name->p[-1])))
-		name->p++;
-	ret->end = name->p;
-	return ret->p < ret->end;
-}
-
-static const char *const secret_parts[] = { "pwd",           "pw",    "creds", "cookie",
-	                                    "authorization", "bearer" };
-static const char *const secret_endings[] = {
-	"password", "passwd",    "passphrase", "passcode",   "pass",       "token",       "secret",
-	"apikey",   "accesskey", "secretkey",  "privatekey", "credential", "credentials",
-};
-static const char *const secret_keys[] = {
-	/* … key */
-	"api",    "access", "secret", "private", "signing", "encryption",   "account",
-	"master", "shared", "auth",   "service", "storage", "subscription",
-};
-static const char *const harmless_parts[] = {
-	"max", "min", "num",  "no",      "pad", "eos",    "bos",     "unk",
-	"cls", "sep", "mask", "special", "per", "bypass", "compass",
-};
-static const char *const harmless_last[] = {
-	"file",   "path",   "dir",   "url", "uri",    "id",      "ids",   "name",  "type",
-	"len",    "length", "count", "ttl", "expiry", "expires", "size",  "limit", "budget",
-	"policy", "prompt", "stdin", "env", "cmd",    "command", "store", "ring",  "through",
-};
-
-#define IS_ANY(part, list) equals_any((part), (list), ARRAY_LEN(list))
-#define ENDS_WITH_ANY(part, list) ends_with_any((part), (list), ARRAY_LEN(list))
-
-/* Names are checked part by part, so that --max-tokens, --tokenizer, --password-file and --eos-token
- * stay readable. */
-bool redact_is_secret_name(struct scan name)
-{
-	struct scan part, last = { 0 };
-	bool is_secret = false;
-
-	if (scan_eq(&name, "PWD") || scan_eq(&name, "OLDPWD"))
-		return false;
-	while (next_part(&name, &part)) {
-		if (IS_ANY(part, harmless_parts))
-			return false;
-		if (IS_ANY(part, secret_parts) || ENDS_WITH_ANY(part, secret_endings))
-			is_secret = true;
-		if (last.p && IS_ANY(last, secret_keys) && scan_left(&part) == 3 &&
-		    strncasecmp(part.p, "key", 3) == 0)
-			is_secret = true;
-		last = part;
-	}
-	return is_secret && !IS_ANY(last, harmless_last);
+	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '-' || c == '.';
 }
 
 /* Whether it is a header whose value may contain blanks. */
@@ -115,111 +23,14 @@ static bool is_header(struct scan name)
 {
 	static const char *const endings[] = { "authorization", "cookie" };
 
-	return ENDS_WITH_ANY(name, endings);
-}
+	for (size_t i = 0; i < ARRAY_LEN(endings); i++) {
+		size_t len = strlen(endings[i]);
 
-/* A trailing '*' matches anything. "login" is a verb of docker, podman, helm, az, … */
-static const struct program_option {
-	const char *program, *option;
-	bool attached_only; /* without an attached value it prompts, or means something else */
-} program_options[] = {
-	{ "mysql*", "-p", true },     { "mariadb*", "-p", true },
-	{ "mydumper", "-p", false },  { "myloader", "-p", false },
-	{ "mycli", "-p", true },      { "mytop", "-p", false },
-	{ "7z*", "-p", true },        { "sshpass", "-p", false },
-	{ "login", "-p", false },     { "mongo*", "-p", false },
-	{ "curl", "-u", false },      { "curl", "-U", false },
-	{ "curl", "--user", false },  { "curl", "--proxy-user", false },
-	{ "http", "-a", false },      { "https", "-a", false },
-	{ "http", "--auth", false },  { "https", "--auth", false },
-	{ "redis-cli", "-a", false }, { "ldap*", "-w", false },
-	{ "smbclient", "-U", false }, { "sqlcmd", "-P", false },
-	{ "bcp", "-P", false },       { "zip", "-P", false },
-	{ "unzip", "-P", false },     { "openssl", "-k", false },
-	{ "openssl", "-K", false },   { "snmp*", "-A", false },
-	{ "snmp*", "-X", false },
-};
-
-static bool is_program(struct scan word, const char *program)
-{
-	size_t len = strlen(program);
-
-	if (scan_at_end(&word) || *word.p != *program)
-		return false;
-	if (program[len - 1] != '*')
-		return scan_eq(&word, program);
-	return scan_left(&word) >= len - 1 && memcmp(word.p, program, len - 1) == 0;
-}
-
-/* Whether this word is a program, or a verb of one, that has options for secrets. */
-static bool knows_program(struct scan word)
-{
-	for (size_t i = 0; i < ARRAY_LEN(program_options); i++)
-		if (is_program(word, program_options[i].program))
+		if (scan_left(&name) >= len && strncasecmp(name.end - len, endings[i], len) == 0)
 			return true;
+	}
 	return false;
 }
-
-/* The length of the option at the start of the word that takes a secret for this program; 0: none.
- * The secret follows directly or, unless *ret_attached_only, as the next argument. */
-static size_t option_len(struct scan program, struct scan word, bool *ret_attached_only)
-{
-	for (size_t i = 0; i < ARRAY_LEN(program_options); i++) {
-		const struct program_option *o = &program_options[i];
-		struct scan rest = word;
-
-		if (!is_program(program, o->program) || !scan_lit(&rest, o->option))
-			continue;
-		/* A long option must match as a whole: --user is not --user-agent. */
-		if (o->option[1] == '-' && !scan_at_end(&rest) && *rest.p != '=')
-			continue;
-		*ret_attached_only = o->attached_only;
-		return strlen(o->option);
-	}
-	return 0;
-}
-
-/* Prefixes that issuers give their credentials, so that scanners like this one find them. */
-static const struct shape {
-	const char *prefix;
-	size_t min_rest;
-} shapes[] = {
-	{ "AKIA", 12 },     { "ASIA", 12 }, /* AWS access key ids */
-	{ "ghp_", 16 },     { "gho_", 16 },        { "ghu_", 16 },     { "ghs_", 16 },
-	{ "ghr_", 16 },     { "github_pat_", 16 }, { "glpat-", 16 },   { "gldt-", 16 },
-	{ "glrt-", 16 }, /* GitLab */
-	{ "xoxb-", 10 },    { "xoxp-", 10 },       { "xoxa-", 10 },    { "xoxr-", 10 },
-	{ "xoxs-", 10 }, /* Slack */
-	{ "sk-", 20 },      { "sk_live_", 10 },    { "sk_test_", 10 }, { "rk_live_", 10 },
-	{ "rk_test_", 10 }, { "whsec_", 10 },      { "AIza", 30 },     { "ya29.", 10 }, /* Google */
-	{ "hf_", 20 },      { "npm_", 20 },        { "pypi-", 20 },    { "dop_v1_", 20 },
-	{ "SG.", 20 },      { "shpat_", 20 },      { "hvs.", 20 },     { "dckr_pat_", 16 },
-	{ "lin_api_", 16 }, { "eyJ", 20 }, /* a JSON web token: base64 of '{"' */
-};
-
-static bool is_name_char(char c)
-{
-	return is_alnum(c) || c == '_' || c == '-' || c == '.';
-}
-
-/* The length of the credential at the start of the text, recognised by its shape; 0: none. */
-static size_t shape_len(struct scan text)
-{
-	for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
-		struct scan s = text;
-		const char *rest;
-
-		if (scan_at_end(&s) || *s.p != *shapes[i].prefix || !scan_lit(&s, shapes[i].prefix))
-			continue;
-		for (rest = s.p; s.p < s.end && (is_name_char(*s.p) || *s.p == '=');)
-			s.p++;
-		if ((size_t)(s.p - rest) >= shapes[i].min_rest)
-			return (size_t)(s.p - text.p);
-	}
-	return 0;
-}
-
-/* ---- masking them ----------------------------------------------------------------------------- */
 
 struct redactor {
 	char *to;
@@ -227,11 +38,16 @@ struct redactor {
 	bool is_cut;     /* something did not fit */
 	struct scan arg; /* what is left of the current argument */
 	const char *arg_start;
-	bool is_script;      /* a shell script, or a process title: blanks separate words */
-	char quote;          /* the quote that is open in a script; 0: none */
-	bool in_query;       /* within the query of a URL */
-	bool mask_next;      /* the next word or argument is a secret */
-	struct scan program; /* the last word that is a program whose options we know */
+	bool is_script;        /* a shell script, or a process title: blanks separate words */
+	char quote;            /* the quote that is open in a script; 0: none */
+	bool in_query;         /* within the query of a URL */
+	enum secret_name next; /* whether the next word or argument is a secret */
+	struct scan program;   /* the last word that is a program whose options we know */
+	struct scan command;   /* the same for arguments */
+	bool in_settings;      /* after "config": aws configure set NAME VALUE */
+	/* The arguments of `command` that are kept, and then the rest are secrets; NULL: none. */
+	const struct secret_argument *arguments;
+	unsigned kept_arguments;
 };
 
 static void append(struct redactor *r, const char *text, size_t n)
@@ -337,7 +153,7 @@ static void copy_run(struct redactor *r, const char *end)
 	bool at_boundary = true;
 
 	while (r->arg.p < end) {
-		size_t n = at_boundary ? shape_len(r->arg) : 0;
+		size_t n = at_boundary ? secret_shape_len(r->arg) : 0;
 
 		if (n) {
 			append(r, MASK, strlen(MASK));
@@ -368,31 +184,72 @@ static const char *find_separator(const struct redactor *r, struct scan name)
 	return end - p > 2 && memcmp(p, "://", 3) == 0 ? NULL : p + 1;
 }
 
+static struct scan value_at(const struct redactor *r, const char *p)
+{
+	struct redactor at = *r;
+
+	at.arg.p = p;
+	if (!scan_at_end(&at.arg) && is_quote(*at.arg.p)) {
+		const char *close = memchr(p + 1, *p, (size_t)(at.arg.end - p - 1));
+
+		return (struct scan){ p + 1, close ? close : at.arg.end };
+	}
+	return (struct scan){ p, value_end(&at, false) };
+}
+
+static bool hides(enum secret_name meaning, struct scan value)
+{
+	return meaning == SECRET_NAME_YES ||
+	       (meaning == SECRET_NAME_MAYBE && !secret_value_is_harmless(value));
+}
+
+/* PWD=/home/bob at the start of a word is the shell's variable, and no ODBC password. */
+static bool is_working_directory(const struct redactor *r, struct scan name, struct scan value)
+{
+	return (scan_eq(&name, "PWD") || scan_eq(&name, "OLDPWD")) &&
+	       (name.p == r->arg_start || is_blank(name.p[-1]) || is_quote(name.p[-1])) &&
+	       !scan_at_end(&value) && *value.p == '/';
+}
+
 /* key=value, "key": "value", Header: value */
 static bool redact_pair(struct redactor *r, struct scan name)
 {
 	const char *value = find_separator(r, name);
+	enum secret_name meaning;
 	bool may_have_blanks;
 
 	if (!value)
 		return false;
 	may_have_blanks = is_header(name);
-	if (!may_have_blanks && !redact_is_secret_name(name))
-		return false;
+	meaning = may_have_blanks ? SECRET_NAME_YES : secret_name_meaning(name);
+	/* "key" is an ordinary word, but not in the query of a URL. */
+	if (r->in_query && scan_eq(&name, "key"))
+		meaning = SECRET_NAME_YES;
 	while (value[-1] == ':' && value < r->arg.end && (*value == ' ' || *value == '\t'))
 		value++;
+	if (!hides(meaning, value_at(r, value)) ||
+	    is_working_directory(r, name, value_at(r, value)))
+		return false;
 	copy(r, (size_t)(value - r->arg.p));
 	mask_value(r, may_have_blanks);
 	return true;
+}
+
+/* What a word announces by itself: --password VALUE, Bearer VALUE, config set api_key VALUE */
+static enum secret_name next_by_name(const struct redactor *r, struct scan name)
+{
+	if (*name.p == '-' || r->in_settings)
+		return secret_name_meaning(name);
+	return scan_left(&name) == 6 && strncasecmp(name.p, "bearer", 6) == 0 ? SECRET_NAME_YES
+	                                                                      : SECRET_NAME_NO;
 }
 
 /* --password VALUE, Bearer VALUE, curl -u VALUE, mysql -pVALUE */
 static bool redact_option(struct redactor *r, struct scan name)
 {
 	bool attached_only = false, is_alone = is_word_end(r, name.end);
-	size_t n = r->program.p ? option_len(r->program, (struct scan){ name.p, r->arg.end },
-	                                     &attached_only)
-	                        : 0;
+	struct scan word = { name.p, r->arg.end };
+	size_t n = r->program.p ? secret_option_len(r->program, word, &attached_only) : 0;
 
 	if (n && !is_word_end(r, name.p + n)) {
 		copy(r, n);
@@ -401,31 +258,103 @@ static bool redact_option(struct redactor *r, struct scan name)
 		mask_value(r, false);
 		return true;
 	}
-	if (is_alone && *name.p == '-' && redact_is_secret_name(name))
-		r->mask_next = true;
-	else if (is_alone && n && !attached_only)
-		r->mask_next = true;
-	else if (is_alone && scan_left(&name) == 6 && strncasecmp(name.p, "bearer", 6) == 0)
-		r->mask_next = true;
-	if (r->mask_next)
+	if (is_alone)
+		r->next = n && !attached_only ? SECRET_NAME_YES : next_by_name(r, name);
+	if (r->next)
 		copy(r, scan_left(&name));
-	return r->mask_next;
+	return r->next;
+}
+
+/* Remembers the words that give the following ones their meaning. */
+static void note_word(struct redactor *r, struct scan word, bool is_word_start)
+{
+	const struct secret_argument *a = NULL;
+
+	if (secret_option_has_program(word))
+		r->program = word;
+	if (is_word_start && r->command.p)
+		a = secret_argument_after(r->command, word);
+	if (a) {
+		r->arguments = a;
+		r->kept_arguments = a->kept;
+	}
+	if (secret_argument_has_program(word))
+		r->command = word;
+	if (is_word_start &&
+	    (scan_eq(&word, "config") || scan_eq(&word, "configure") || scan_eq(&word, "CONFIG")))
+		r->in_settings = true;
+}
+
+static bool is_word_start(const struct redactor *r)
+{
+	return r->arg.p == r->arg_start || is_blank(r->arg.p[-1]) || is_quote(r->arg.p[-1]);
 }
 
 /* A run of name characters: a key, an option, a program, a credential, or just a word. */
 static void redact_run(struct redactor *r)
 {
 	struct scan name = { r->arg.p, r->arg.p };
-	bool is_word_start = r->arg.p == r->arg_start || is_blank(r->arg.p[-1]) ||
-	                     is_quote(r->arg.p[-1]);
+	bool starts_word = is_word_start(r);
 
 	while (name.end < r->arg.end && is_name_char(*name.end))
 		name.end++;
-	if (redact_pair(r, name) || (is_word_start && redact_option(r, name)))
+	if (redact_pair(r, name) || ((starts_word || r->in_settings) && redact_option(r, name)))
 		return;
-	if (is_word_end(r, name.end) && knows_program(name))
-		r->program = name;
+	if (is_word_end(r, name.end))
+		note_word(r, name, starts_word);
 	copy_run(r, name.end);
+}
+
+/* The end of the command that begins here in a script. */
+static const char *command_end(const char *p, const char *end)
+{
+	char quote = '\0';
+
+	for (; p < end; p++) {
+		if (is_quote(*p) && (!quote || quote == *p))
+			quote = quote ? '\0' : *p;
+		if (!quote && strchr("|;&\n", *p))
+			break;
+	}
+	return p;
+}
+
+static bool reads_secret(const char *p, const char *end)
+{
+	for (size_t i = 0; i < secret_stdin_readers_len; i++)
+		if (memmem(p, (size_t)(end - p), secret_stdin_readers[i],
+		           strlen(secret_stdin_readers[i])))
+			return true;
+	return false;
+}
+
+/* chpasswd <<< bob:SECRET */
+static bool redact_here_string(struct redactor *r)
+{
+	struct scan s = r->arg;
+
+	if (!scan_lit(&s, "<<<") || !reads_secret(r->arg_start, r->arg.p))
+		return false;
+	append(r, "<<< " MASK, strlen("<<< " MASK));
+	r->arg.p = command_end(r->arg.p, r->arg.end);
+	return true;
+}
+
+/* echo bob:SECRET | chpasswd */
+static bool redact_echo(struct redactor *r)
+{
+	struct scan s = r->arg;
+	const char *end;
+
+	if (!is_word_start(r) || !(scan_lit(&s, "echo ") || scan_lit(&s, "printf ")))
+		return false;
+	end = command_end(s.p, s.end);
+	if (end == s.end || *end != '|' || !reads_secret(end, command_end(end + 1, s.end)))
+		return false;
+	copy(r, (size_t)(s.p - r->arg.p));
+	append(r, MASK " ", strlen(MASK " "));
+	r->arg.p = end;
+	return true;
 }
 
 static void redact_other(struct redactor *r)
@@ -450,10 +379,64 @@ static void redact_other(struct redactor *r)
 	copy(r, 1);
 }
 
-static bool looks_like_option(struct scan arg)
+/* -h, --host, --host=db; but a password may begin with '-', too. */
+static bool looks_like_option(struct scan word)
 {
-	return scan_left(&arg) > 1 && arg.p[0] == '-' &&
-	       (arg.p[1] == '-' || (arg.p[1] >= 'a' && arg.p[1] <= 'z'));
+	const char *p = word.p + 2;
+
+	if (scan_left(&word) < 2 || *word.p != '-')
+		return false;
+	if (word.p[1] != '-')
+		return scan_left(&word) == 2;
+	while (p < word.end && ((*p >= 'a' && *p <= 'z') || *p == '-' || *p == '_'))
+		p++;
+	return p > word.p + 3 && (p == word.end || *p == '=');
+}
+
+static void mask_word(struct redactor *r)
+{
+	if (r->is_script) {
+		mask_value(r, false);
+		return;
+	}
+	append(r, MASK, strlen(MASK));
+	r->arg.p = r->arg.end;
+}
+
+/* Masks the word if it is an argument that is a secret by its place. */
+static bool redact_argument(struct redactor *r, struct scan word)
+{
+	if (!r->arguments || !is_word_start(r) || looks_like_option(word) || *word.p == '-')
+		return false;
+	if (r->kept_arguments) {
+		r->kept_arguments--;
+		return false;
+	}
+	mask_word(r);
+	return true;
+}
+
+/* Masks the word if what came before makes it a secret. */
+static bool redact_by_place(struct redactor *r)
+{
+	struct scan word = value_at(r, r->arg.p);
+	enum secret_name next = r->next;
+
+	if (is_blank(*r->arg.p) || scan_at_end(&word))
+		return false;
+	r->next = SECRET_NAME_NO;
+	if (!looks_like_option(word) && hides(next, word)) {
+		mask_word(r);
+		return true;
+	}
+	return redact_argument(r, word);
+}
+
+static void end_command(struct redactor *r)
+{
+	r->arguments = NULL;
+	r->command = (struct scan){ 0 };
+	r->in_settings = false;
 }
 
 static void redact_arg(struct redactor *r)
@@ -461,20 +444,18 @@ static void redact_arg(struct redactor *r)
 	r->arg_start = r->arg.p;
 	r->quote = '\0';
 	r->in_query = false;
-	if (r->mask_next && !looks_like_option(r->arg)) {
-		append(r, MASK, strlen(MASK));
-		r->arg.p = r->arg.end;
-	}
-	r->mask_next = false;
+	if (scan_at_end(&r->arg))
+		r->next = SECRET_NAME_NO;
 	while (!scan_at_end(&r->arg) && r->len < r->cap) {
-		if (r->mask_next && !is_blank(*r->arg.p)) {
-			r->mask_next = false;
-			mask_value(r, false);
-		} else if (is_name_char(*r->arg.p)) {
+		if (r->is_script && !r->quote && strchr("|;&\n", *r->arg.p))
+			end_command(r);
+		if (((r->next || r->arguments) && redact_by_place(r)) ||
+		    (r->is_script && (redact_here_string(r) || redact_echo(r))))
+			continue;
+		if (is_name_char(*r->arg.p))
 			redact_run(r);
-		} else {
+		else
 			redact_other(r);
-		}
 	}
 }
 
@@ -536,9 +517,14 @@ void redact_text(const char *text, struct buf *to)
 	buf_put(to, safe, redact_command(text, len, safe, cap));
 }
 
+bool redact_hides(const char *key, const char *text)
+{
+	return *text && *key && hides(secret_name_meaning(scan_str(key)), scan_str(text));
+}
+
 void redact_value(const char *key, const char *text, struct buf *to)
 {
-	if (*text && *key && redact_is_secret_name(scan_str(key)))
+	if (redact_hides(key, text))
 		buf_puts(to, MASK);
 	else
 		redact_text(text, to);

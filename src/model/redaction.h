@@ -15,5 +15,5 @@ size_t redact_command(const char *raw, size_t len, char *to, size_t cap);
 void redact_text(const char *text, struct buf *to);
 /* The same for the value of `key`, which is masked as a whole if `key` names a secret. */
 void redact_value(const char *key, const char *text, struct buf *to);
-/* Whether a secret follows this key or option: "--db-password", "GITHUB_TOKEN", "clientSecret". */
-bool redact_is_secret_name(struct scan name);
+/* Whether this value is a secret by its key. */
+bool redact_hides(const char *key, const char *text);

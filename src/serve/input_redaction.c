@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "serve/input_redaction.h"
 
+#include "base/mem.h"
 #include "model/redaction.h"
 
 const char *input_redaction_text(const char *text, struct buf *to)
@@ -19,10 +20,18 @@ static void redact_string(const char *key, json_t *string)
 	json_string_setn(string, safe.at ? safe.at : "", safe.len);
 }
 
+static bool is_secret_number(const char *key, const json_t *value)
+{
+	cleanup(freep) char *text = json_is_number(value) ? json_dumps(value, JSON_ENCODE_ANY)
+	                                                  : NULL;
+
+	return text && redact_hides(key, text);
+}
+
 /* Returns a new reference to the value that replaces it. */
 static json_t *replace_value(const char *key, json_t *value)
 {
-	if (json_is_number(value) && *key && redact_is_secret_name(scan_str(key)))
+	if (is_secret_number(key, value))
 		return json_string("***");
 	if (json_is_object(value))
 		input_redaction_members(value);

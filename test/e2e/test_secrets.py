@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Secrets in command lines, in twenty forms and more: none reaches a file, a screen or JSON, in any tier."""
+"""Secrets in command lines, in forty forms (test_redaction.c has them all): none reaches a file, a screen or JSON, in any tier."""
 import contextlib
 import sqlite3
 import sys
@@ -20,6 +20,10 @@ FORMS = [
 	["-H", "Authorization: Bearer " + CANARY], ["-H", "X-Api-Key: " + CANARY], ["-H", "Cookie: sid=" + CANARY],
 	["-d", '{"user":"bob","password":"' + CANARY + '"}'], ["curl", "-u", "bob:" + CANARY], ["mysql", "-p" + CANARY],
 	["ghp_" + CANARY + "0123456789abcdefghij"], ["AKIA" + CANARY.upper() + "0000"], ["eyJ" + CANARY + "0123456789.eyJzdWIifQ.c2ln"],
+	["DRIVER=x;UID=sa;PWD=" + CANARY], ["--password", "-" + CANARY], ["https://h/b?sv=1&sig=" + CANARY], ["--otp", CANARY], ["MY_KEY=" + CANARY],
+	["https://h/b?X-Amz-Signature=" + CANARY], ["-----BEGIN PRIVATE KEY-----\n" + CANARY + "\n-----END PRIVATE KEY-----"],
+	["tskey-auth-" + CANARY + "0123456789"], ["https://hooks.slack.com/services/T0/B0/" + CANARY], ["htpasswd", "-b", "f", "bob", CANARY],
+	["aws", "configure", "set", "aws_secret_access_key", CANARY], ["vault", "login", CANARY], ["sh", "-c", "echo bob:" + CANARY + " | chpasswd"],
 	["sh", "-c", "PGPASSWORD=" + CANARY + " psql -h db"], ["sh", "-c", "tool --password '" + CANARY + "' --host db"],
 ]
 

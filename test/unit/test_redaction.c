@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "check.h"
+#include "model/secret_table.h"
 
 /* In the tests '|' stands for the NUL between arguments. */
 static void check(const char *line, const char *expected)
@@ -175,6 +176,24 @@ static void test_redaction__keeps_harmless_words_readable(void **state)
 		"ssh-keygen -t ed25519",
 		"x --bypass=1 --compass north",
 		"grep -c token file",
+		"train --token-dim 8 --token-dropout 0.1 --token-mixer pool",
+		"train --pin-memory true --key-size 64 --n-tokens 8 --keys 4",
+		"train --image-token <image> --mask-token [MASK]",
+		"ffmpeg -i a -pass 2 -passlogfile x b",
+		"sox a b --lowpass 3000 --highpass 80",
+		"mdrun -pin on -pinoffset 0",
+		"sort --key 2,3 --key=1 file",
+		"curl --key server.pem --cert /etc/ssl/x.pem --key /etc/ssl/x.key u",
+		"http --auth-type basic --no-auth x",
+		"x PRIMARY_KEY=id CACHE_KEY=abc --partition-key user --public-key abcd",
+		"x key=value {\"key\":\"photos/a.jpg\"}",
+		"curl --cookie-jar jar --signature-version s3v4 u",
+		"git config credential.helper store",
+		"git config user.name bob",
+		"spinning --pinned 3 --author bob --authors x --signal 9 --keyboard de",
+		"monkey turkey --hotkey x --passes 3 --passive on",
+		"docker run --user 1000:1000 -p 80:80 img",
+		"x --secret-id name --token-type bearer",
 	};
 
 	(void)state;
@@ -192,8 +211,158 @@ static void test_redaction__does_not_mistake_an_option_for_the_value(void **stat
 {
 	(void)state;
 	check("mysqldump|--password|--host=db|", "mysqldump --password --host=db");
+	check("mysql|--password|-h|db|", "mysql --password -h db");
 	check("x|--password|", "x --password");
 	check("x|--password=|y|", "x --password= y");
+	check("x|--password||y|", "x --password  y");
+	check("x|--password|-Xcanary|y|", "x --password *** y");
+	check("x|--password|-canary|y|", "x --password *** y");
+	check("x|--password|--Canary7|y|", "x --password *** y");
+	check("x|--password|\"a\"canary|y|", "x --password *** y");
+	check("sh|-c|x --password -canary --host db|", "sh -c x --password *** --host db");
+}
+
+/* '|' stands for NUL. */
+static void assert_hidden(const char *line)
+{
+	char raw[512], got[1024 + 1];
+	size_t len = strlen(line), n;
+
+	assert_true(len < sizeof raw);
+	for (size_t i = 0; i <= len; i++)
+		raw[i] = line[i] == '|' ? '\0' : line[i];
+	n = redact_command(raw, len, got, sizeof got - 1);
+	got[n] = '\0';
+	if (strstr(got, "canary") || !strstr(got, "***"))
+		fail_msg("'%s' is shown as '%s'", line, got);
+}
+
+/* The line as arguments, and as the text of a shell. */
+static void assert_hidden_both(const char *line)
+{
+	char script[512];
+
+	assert_hidden(line);
+	snprintf(script, sizeof script, "sh|-c|%s", line);
+	for (char *p = script + strlen("sh|-c|"); *p; p++)
+		*p = *p == '|' ? ' ' : *p;
+	assert_hidden(script);
+}
+
+static void test_redaction__hides_the_value_of_every_secret_word(void **state)
+{
+	static const char *const forms[][2] = {
+		{ "x|--", "|canary" },
+		{ "x|--", "=canary" },
+		{ "x|--db-", "|canary" },
+		{ "env|MY_", "=canary|x" },
+		{ "x|--", "-prod=canary" },
+		{ "x|-H|X-My-", ": canary" },
+		{ "https://h/p?a=1&", "=canary&b=2" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < secret_words_len; i++)
+		for (size_t k = 0; k < ARRAY_LEN(forms); k++) {
+			char line[128];
+
+			snprintf(line, sizeof line, "%s%s%s", forms[k][0], secret_words[i].word,
+			         forms[k][1]);
+			assert_hidden(line);
+		}
+}
+
+static void test_redaction__hides_every_secret_option_of_known_programs(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < secret_options_len; i++) {
+		const struct secret_option *o = &secret_options[i];
+		const char *glue = o->option[1] == '-' ? "=" : "";
+		char program[32], line[128];
+
+		snprintf(program, sizeof program, "%.*s", (int)strcspn(o->program, "*"),
+		         o->program);
+		snprintf(line, sizeof line, "/bin/%s|%s%scanary|x", program, o->option, glue);
+		assert_hidden_both(line);
+		if (o->attached_only)
+			continue;
+		snprintf(line, sizeof line, "%s|a|%s|canary|x", program, o->option);
+		assert_hidden_both(line);
+	}
+}
+
+static void test_redaction__hides_every_secret_argument_of_known_programs(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < secret_arguments_len; i++) {
+		const struct secret_argument *a = &secret_arguments[i];
+		const char flag[] = { '-', 'c', a->flag, '\0' };
+		char line[128];
+
+		snprintf(line, sizeof line, "/bin/%s|-h|%s|%scanary", a->program,
+		         a->verb ? a->verb : flag, a->kept ? "kept|" : "");
+		assert_hidden_both(line);
+	}
+	check("htpasswd|-bc|/etc/web|bob|canary|", "htpasswd -bc /etc/web *** ***");
+	check("htpasswd|-nb|bob|canary|", "htpasswd -nb bob ***");
+	check("htpasswd|-c|/etc/web|bob|", "htpasswd -c /etc/web bob");
+	check("vault|kv|get|path|", "vault kv get path");
+	check("sh|-c|vault login canary && vault kv get path|",
+	      "sh -c vault login *** && vault kv get path");
+}
+
+static void test_redaction__hides_what_a_script_pipes_into_a_reader_of_secrets(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < secret_stdin_readers_len; i++) {
+		char raw[128] = "sh\0-c", got[256];
+		int n = snprintf(raw + 6, sizeof raw - 6, "echo \"bob:canary\" | x %s; true",
+		                 secret_stdin_readers[i]);
+
+		got[redact_command(raw, 6 + (size_t)n, got, sizeof got - 1)] = '\0';
+		assert_null(strstr(got, "canary"));
+		assert_non_null(strstr(got, "sh -c echo *** | x "));
+	}
+	check("sh|-c|chpasswd <<< bob:canary; true|", "sh -c chpasswd <<< ***; true");
+	check("sh|-c|echo ready; chpasswd < file|", "sh -c echo ready; chpasswd < file");
+}
+
+static void test_redaction__hides_every_shape(void **state)
+{
+	char line[256];
+
+	(void)state;
+	for (size_t i = 0; i < secret_shapes_len; i++) {
+		snprintf(line, sizeof line, "x|(%scanary%.*s)|y", secret_shapes[i].prefix, 40,
+		         "0123456789abcdefghijABCDEFGHIJ0123456789");
+		assert_hidden_both(line);
+	}
+	check("x|-----BEGIN RSA PRIVATE KEY-----\ncanary\n-----END RSA PRIVATE KEY-----\n|y|",
+	      "x ***\n y");
+	check("x|{\"k\":\"-----BEGIN PRIVATE KEY-----\\ncanary|y|", "x {\"k\":\"*** y");
+	check("x|-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----|",
+	      "x -----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----");
+	check("x|MTExMTExMTExMTExMTExMTEx.GabcdE.abcdefghijklmnopqrstuvwxyz0|", "x ***");
+	check("curl|https://hooks.slack.com/services/T000/B000/canary00|", "curl https://***");
+}
+
+static void test_redaction__hides_settings_and_connection_strings(void **state)
+{
+	(void)state;
+	check("aws|configure|set|aws_secret_access_key|canary|--profile|x|",
+	      "aws configure set aws_secret_access_key *** --profile x");
+	check("npm|config|set|//r.org/:_authToken|canary|",
+	      "npm config set //r.org/:_authToken ***");
+	check("aws|configure|set|region|eu-west-1|", "aws configure set region eu-west-1");
+	check("isql|Driver=x;UID=sa;PWD=canary;|", "isql Driver=x;UID=sa;PWD=***");
+	check("isql|DSN=x;PWD=/canary|", "isql DSN=x;PWD=***");
+	check("x|PWD=canary|", "x PWD=***");
+	check("x|https://h/b?sv=1&sig=canary%3D&se=2|", "x https://h/b?sv=1&sig=***&se=2");
+	check("x|https://h/b?X-Amz-Signature=canary&X-Amz-Date=2|",
+	      "x https://h/b?X-Amz-Signature=***&X-Amz-Date=2");
+	check("x|https://h/maps?key=canary&q=x|", "x https://h/maps?key=***&q=x");
+	check("vault|write|auth/approle/login|role_id=x|secret_id=canary|",
+	      "vault write auth/approle/login role_id=x secret_id=***");
 }
 
 static void test_redaction__never_writes_past_the_capacity(void **state)
@@ -243,4 +412,10 @@ RUN_TESTS(TEST(test_redaction__shows_where_a_command_line_was_cut),
           TEST(test_redaction__recognises_short_options_of_known_programs),
           TEST(test_redaction__keeps_harmless_words_readable),
           TEST(test_redaction__does_not_mistake_an_option_for_the_value),
+          TEST(test_redaction__hides_the_value_of_every_secret_word),
+          TEST(test_redaction__hides_every_secret_option_of_known_programs),
+          TEST(test_redaction__hides_every_secret_argument_of_known_programs),
+          TEST(test_redaction__hides_what_a_script_pipes_into_a_reader_of_secrets),
+          TEST(test_redaction__hides_every_shape),
+          TEST(test_redaction__hides_settings_and_connection_strings),
           TEST(test_redaction__never_writes_past_the_capacity))
