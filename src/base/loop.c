@@ -195,10 +195,14 @@ void loop_watch(struct loop_source *reader, unsigned events)
 		                               (events & LOOP_WRITE ? EPOLLOUT : 0U),
 		                     .data.ptr = reader };
 
+	int change = events == LOOP_PAUSED            ? EPOLL_CTL_DEL
+	             : reader->watched == LOOP_PAUSED ? EPOLL_CTL_ADD
+	                                              : EPOLL_CTL_MOD;
+
 	if (reader->watched == events)
 		return;
 	reader->watched = events;
-	(void)epoll_ctl(reader->loop->epoll_fd, EPOLL_CTL_MOD, reader->fd, &event);
+	(void)epoll_ctl(reader->loop->epoll_fd, change, reader->fd, &event);
 }
 
 int loop_add_signals(struct loop *loop, const sigset_t *signals,

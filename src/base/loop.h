@@ -35,6 +35,7 @@ int loop_add_reader(struct loop *loop, int fd, void (*ready)(void *self), void *
  * then). The callback is the same for all. */
 #define LOOP_READ 1U
 #define LOOP_WRITE 2U
+#define LOOP_PAUSED 4U /* instead of the others: not even a hang-up is reported */
 void loop_watch(struct loop_source *reader, unsigned events);
 /* Blocks these signals and calls back when one arrives, or is already pending. */
 int loop_add_signals(struct loop *loop, const sigset_t *signals,

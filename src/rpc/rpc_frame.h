@@ -11,7 +11,7 @@
 #define RPC_FRAME_MAX ((size_t)1 << 20) /* bytes of a request */
 #define RPC_FRAME_CHUNK ((size_t)64 << 10)
 #define RPC_FRAME_DEPTH_MAX 32
-#define RPC_FRAME_VALUES_MAX 65536
+#define RPC_FRAME_VALUES_MAX 8192
 
 /* Zeroed is empty. */
 struct rpc_frames {

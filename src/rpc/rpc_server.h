@@ -2,7 +2,12 @@
 /* rpc_server.h - answers JSON-RPC on a listening socket, on the loop, and never waits for a client.
  * The methods are given to it as a table. A client that stops in the middle of a line, or reads
  * nothing, is disconnected. While a client does not read its answers, its requests are not read
- * either, so memory per client is bounded by one line and one answer. */
+ * either.
+ *
+ * No user can keep others waiting: users take turns by the time that they use (rpc_turns.h). Memory is
+ * bounded by user, too: a connection may always hold a few KiB, and beyond that a user has 2 MiB plus
+ * one line and two answers, and all users have 24 MiB plus that. Calls with large answers wait until
+ * enough of the others was read. Trusted users are exempt. */
 #pragma once
 
 #include <jansson.h>
@@ -27,6 +32,7 @@ struct rpc_server_peer {
 
 #define RPC_SERVER_LATER 1  /* the answer comes later */
 #define RPC_SERVER_STREAM 2 /* no answer: the connection has a feed now, which takes its place */
+#define RPC_SERVER_WAIT 3   /* it is to be called again after the user's other deferred answer */
 
 struct rpc_server_method {
 	const char *name;
@@ -38,6 +44,9 @@ struct rpc_server_method {
 	 * are null are left out of the answer, and of the feed that the method starts. */
 	int (*call)(void *self, const struct rpc_server_peer *peer, const json_t *params,
 	            struct json *result, struct err *err);
+	/* A notification has no effect, and is not executed. The answer may be large; if there is no memory for it
+	 * now, the method is called again. */
+	bool only_reads;
 };
 
 /* A deferred answer. The connection's further lines wait for it, so each connection has at most one;
@@ -45,6 +54,7 @@ struct rpc_server_method {
 struct rpc_server_work {
 	void *self;
 	void (*abandon)(void *self); /* the client is gone */
+	bool keeps_order; /* further lines wait for it even if the client is gone, or needs no answer */
 };
 
 /* Notifications for a connection. next() is called only when the socket has room, so a client that
@@ -53,19 +63,25 @@ struct rpc_server_feed {
 	void *self;
 	bool (*next)(void *self, struct json *out); /* writes one line; false: nothing new */
 	void (*close)(void *self);
+	bool is_large; /* its lines are */
 };
 
 struct rpc_server_options {
 	const struct rpc_server_method *methods; /* ends with a NULL name */
-	void *self;                              /* passed to the methods and to admits() */
+	void *self;                              /* passed to the functions */
 	/* Whether the client may connect at all; NULL: every client may. */
 	bool (*admits)(void *self, const struct rpc_server_peer *peer);
+	/* Whether it goes first, and without limits but the number of connections; NULL: every client does. */
+	bool (*trusts)(void *self, const struct rpc_server_peer *peer);
 	/* A connection has ended; NULL: nobody cares. */
 	void (*left)(void *self);
+	/* Some are kept for trusted users. If the others have run out, a user that has more connections than
+	 * the one that comes loses the one that has been idle for longest. */
 	unsigned clients_max;
-	unsigned clients_per_uid_max; /* except root; 0: no limit */
+	unsigned clients_per_uid_max; /* except trusted users; 0: no limit */
 	uint64_t half_line_ns;        /* time to finish a line; 0: 5 s */
 	uint64_t slow_reader_ns;      /* time to read any part of an answer; 0: 60 s */
+	uint64_t large_answer_ns;     /* … after which a large one must be read steadily, except by trusted users; 0: 5 s */
 };
 
 /* take_fd is a non-blocking listening socket; it is closed on failure too. -1: there is none, and clients come by
@@ -77,8 +93,12 @@ void rpc_server_adopt(struct rpc_server *server, int take_fd);
 void rpc_server_close(struct rpc_server *server); /* closes all connections; NULL is fine */
 DEFINE_CLEANUP(struct rpc_server *, rpc_server_close)
 unsigned rpc_server_clients(const struct rpc_server *server);
+/* The most bytes that the buffers of clients that are not trusted ever had together. */
+size_t rpc_server_held_max(const struct rpc_server *server);
 /* Called by a method before it returns RPC_SERVER_LATER. */
 void rpc_server_defer(const struct rpc_server_peer *peer, const struct rpc_server_work *take_work);
+/* False: the user, who is not trusted, waits for an answer already. One that may be large comes after that. */
+bool rpc_server_may_defer(const struct rpc_server_peer *peer);
 /* Sends the deferred answer. Called on the loop, but not from a method of the same connection. `r`
  * and `err` are what the method would have returned, `result` is the text of the value. */
 void rpc_server_answer(struct rpc_session *session, int r, const struct buf *result,

@@ -106,8 +106,11 @@ static int answer_later(const struct methods *m, const struct rpc_server_peer *p
 	};
 	struct rpc_server_work later = { .abandon = drop_request };
 	struct store_request *request;
-	struct question *q = xmalloc(sizeof *q);
+	struct question *q;
 
+	if (!rpc_server_may_defer(peer))
+		return RPC_SERVER_WAIT;
+	q = xmalloc(sizeof *q);
 	*q = *asked;
 	q->peer = *peer;
 	q->db_path = m->host.db_path;

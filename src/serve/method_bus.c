@@ -37,10 +37,12 @@ static void write_lag(struct json *j, uint64_t lost, uint64_t next_seq)
 	rpc_message_end(j);
 }
 
-static void put_job_uid(struct json *j, const struct bus_event *e)
+/* Whose job it concerns, if any, and who caused it: a process, or a client that published it. */
+static void put_users(struct json *j, const struct bus_event *e)
 {
 	if (*e->job_id)
 		json_put_u64(j, "job_uid", e->uid);
+	json_put_u64(j, "uid", e->process_uid);
 }
 
 static void write_event(struct json *j, const struct bus_event *e)
@@ -51,7 +53,7 @@ static void write_event(struct json *j, const struct bus_event *e)
 	json_put_fixed(j, "timestamp", e->wall_ns / NS_PER_US, 6);
 	json_put_str(j, "event", e->name);
 	json_put_text(j, "job_id", e->job_id);
-	put_job_uid(j, e);
+	put_users(j, e);
 	json_key(j, "data");
 	json_raw(j, e->text, strlen(e->text));
 	json_end_object(j);
@@ -85,6 +87,20 @@ static int copy_text_param(const json_t *params, const char *name, char *to, siz
 	return r;
 }
 
+/* One job, the events of one user, or both. */
+static int filter_params(struct methods *m, const struct rpc_server_peer *peer,
+                         const json_t *params, struct bus_filter *ret, struct err *err)
+{
+	uint64_t user = 0;
+
+	if (methods_name_job(m, peer, params, &ret->job_uid, ret->job_id, err) < 0 ||
+	    rpc_params_u64(params, "uid", 0, UINT32_MAX, &user, err) < 0)
+		return -err->code;
+	ret->of_one_user = rpc_params_has(params, "uid");
+	ret->user = (uid_t)user;
+	return 0;
+}
+
 /* ---- daemon.monitor.stream: the bus as the reference's clients read it ------------------------ */
 
 static void write_monitor_event(struct json *j, const struct bus_event *e)
@@ -98,7 +114,7 @@ static void write_monitor_event(struct json *j, const struct bus_event *e)
 	json_key(j, "data");
 	json_raw(j, e->text, strlen(e->text));
 	json_put_fixed(j, "timestamp", e->wall_ns / NS_PER_US, 6);
-	put_job_uid(j, e);
+	put_users(j, e);
 	json_end_object(j);
 	rpc_message_end(j);
 }
@@ -134,16 +150,17 @@ static bool next_monitor_event(void *self, struct json *out)
 METHOD(method_monitor_stream)
 {
 	struct methods *m = self;
-	struct bus_filter filter = { .uid = methods_trusts(peer) ? 0 : peer->uid };
+	uid_t uid = methods_trusts(peer) ? 0 : peer->uid;
+	struct bus_filter filter = { 0 };
 	struct rpc_server_feed feed = { .next = next_monitor_event, .close = free };
 	struct bus_feed *f;
 
 	(void)result;
-	if (methods_name_job(m, peer, params, &filter.job_uid, filter.job_id, err) < 0)
+	if (filter_params(m, peer, params, &filter, err) < 0)
 		return -err->code;
 	methods_begin_bus(m);
 	feed.self = f = xcalloc(1, sizeof *f);
-	*f = (struct bus_feed){ m->bus, bus_end(m->bus), filter };
+	*f = (struct bus_feed){ m->bus, bus_end(m->bus, uid), filter };
 	rpc_server_feed(peer, &feed);
 	return RPC_SERVER_STREAM;
 }
@@ -160,22 +177,23 @@ static void write_seq(struct json *result, const char *key, uint64_t seq)
 METHOD(method_bus_subscribe)
 {
 	struct methods *m = self;
-	struct bus_filter filter = { .uid = methods_trusts(peer) ? 0 : peer->uid };
+	uid_t uid = methods_trusts(peer) ? 0 : peer->uid;
+	struct bus_filter filter = { 0 };
 	struct rpc_server_feed feed = { .next = next_event, .close = free };
 	struct bus_feed *f;
 	uint64_t since = 0;
 
 	if (copy_text_param(params, "filter", filter.prefix, sizeof filter.prefix, err) < 0 ||
-	    methods_name_job(m, peer, params, &filter.job_uid, filter.job_id, err) < 0 ||
+	    filter_params(m, peer, params, &filter, err) < 0 ||
 	    rpc_params_u64(params, "since_seq", 0, UINT64_MAX >> 1, &since, err) < 0)
 		return -err->code;
 	methods_begin_bus(m);
 	feed.self = f = xcalloc(1, sizeof *f);
 	f->bus = m->bus;
 	f->filter = filter;
-	f->cursor = since                                 ? bus_at(m->bus, since)
-	            : rpc_params_has(params, "since_seq") ? bus_begin(m->bus)
-	                                                  : bus_end(m->bus);
+	f->cursor = since                                 ? bus_at(m->bus, uid, since)
+	            : rpc_params_has(params, "since_seq") ? bus_begin(m->bus, uid)
+	                                                  : bus_end(m->bus, uid);
 	rpc_server_feed(peer, &feed);
 	write_seq(result, "next_seq", bus_next_seq(m->bus));
 	return 0;
@@ -206,12 +224,16 @@ METHOD(method_bus_publish)
 	if (copy_text_param(params, "event", name, sizeof name, err) < 0 ||
 	    methods_find_job(m, peer, params, &at, err) < 0 ||
 	    rpc_params_object_text(params, "data", SERVE_DATA_MAX, &data, err) < 0 ||
-	    check_name(name, err) < 0)
+	    check_name(name, err) < 0 ||
+	    methods_check_publishing(m, peer, data ? strlen(data) : 0, err) < 0)
 		return -err->code;
 	methods_begin_bus(m);
 	job = at < 0 ? NULL : methods_job(m, at);
-	methods_publish(m, name, job ? job->id : "", 0, job ? job->uid : peer->uid,
-	                data ? data : "{}");
+	methods_publish(m, &(struct bus_event){ .name = name,
+	                                        .job_id = job ? job->id : "",
+	                                        .text = data ? data : "{}",
+	                                        .uid = job ? job->uid : peer->uid,
+	                                        .process_uid = peer->uid });
 	write_seq(result, "seq", bus_next_seq(m->bus) - 1);
 	return 0;
 }

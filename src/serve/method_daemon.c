@@ -43,17 +43,19 @@ static void write_running(struct json *j, const struct methods *m,
 {
 	const struct snapshot *snap = methods_latest(m);
 	uint64_t now_ns = clock_wall_ns();
+	size_t known = snap ? MIN(snap->sums.len, snap->jobs.len) : 0, at = 0;
 
 	json_open_array(j, "jobs");
 	vec_each(&methods_jobs(m)->rows, row) {
 		const struct job *job = &(*row)->job;
-		const struct job_sum *sum = NULL;
+		const struct job_sum *sum;
 
+		/* Both are in the order in which jobs came; some are gone since the tick, or are new. */
+		while (at < known && snap->jobs.at[at].handle != job->handle)
+			at++;
+		sum = at < known ? &snap->sums.at[at++] : NULL;
 		if (job->status != JOB_RUNNING || !methods_has_job(peer, job))
 			continue;
-		for (size_t i = 0; snap && i < snap->sums.len && i < snap->jobs.len; i++)
-			if (snap->jobs.at[i].handle == job->handle)
-				sum = &snap->sums.at[i];
 		json_begin_object(j);
 		json_put_str(j, "job_id", job->id);
 		json_put_u64(j, "uid", job->uid);
@@ -121,6 +123,11 @@ static void write_store(struct json *j, const struct methods *m, const struct se
 	json_put_u64(j, "events", r->events_lost);
 	json_put_u64(j, "unread_events", s->engine.totals.unread_events);
 	json_put_u64(j, "missed_ticks", s->engine.totals.missed_ticks);
+	json_open_object(j, "over_quota");
+	json_put_u64(j, "samples", r->left_out.samples);
+	json_put_u64(j, "events", r->left_out.events);
+	json_put_u64(j, "processes", r->left_out.processes);
+	json_end_object(j);
 	json_end_object(j);
 }
 
@@ -255,7 +262,7 @@ static bool next_top(void *self, struct json *out)
 static void subscribe_top(struct methods *m, const struct rpc_server_peer *peer)
 {
 	struct top_feed *f = xcalloc(1, sizeof *f);
-	const struct rpc_server_feed feed = { f, next_top, free };
+	const struct rpc_server_feed feed = { f, next_top, free, .is_large = true };
 
 	f->methods = m;
 	f->peer = *peer;
@@ -281,13 +288,14 @@ METHOD(method_events)
 {
 	struct methods *m = self;
 	uint64_t limit = EVENTS_DEFAULT;
-	int r = rpc_params_u64(params, "limit", 0, INT32_MAX, &limit, err);
+	bool is_notable = false;
 
-	if (r < 0)
-		return r;
+	if (rpc_params_u64(params, "limit", 0, INT32_MAX, &limit, err) < 0 ||
+	    rpc_params_bool(params, "notable", &is_notable, err) < 0)
+		return -err->code;
 	json_begin_object(result);
 	json_key(result, "events");
-	recent_events_json(result, &m->recent,
+	recent_events_json(result, is_notable ? &m->notable : &m->recent,
 	                   methods_trusts(peer) ? RECENT_EVENTS_OF_ALL : peer->uid, limit);
 	json_end_object(result);
 	return 0;

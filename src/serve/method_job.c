@@ -18,6 +18,7 @@
 #include "serve/input_redaction.h"
 #include "serve/methods.h"
 #include "serve/resource_context.h"
+#include "view/job_view.h"
 
 /* ---- job.list -------------------------------------------------------------------------------- */
 
@@ -49,6 +50,7 @@ static void write_listed_job(struct json *j, const struct job_row *row)
 
 	json_begin_object(j);
 	fields_json_in(j, &job_fields, IN_LIST, &row->job);
+	json_put_str(j, "result", job_view_result(&row->job).at);
 	json_open_array(j, "sheets");
 	vec_each(&row->sheets, sheet)
 		fields_json_object(j, &listed_sheet_fields, sheet);
@@ -77,13 +79,14 @@ METHOD(method_job_list)
 
 /* ---- job.start ------------------------------------------------------------------------------- */
 
-static int name_param(const json_t *params, const char *name, char ret[static JOB_ID_MAX],
+static int name_param(const json_t *params, const char *name,
+                      int (*check)(const char *text, struct err *err), char ret[static JOB_ID_MAX],
                       struct err *err)
 {
 	const char *text = NULL;
 	int r = rpc_params_text(params, name, JOB_NAME_MAX, &text, err);
 
-	if (r == 0 && text && job_ident_check(text, err) < 0)
+	if (r == 0 && text && check(text, err) < 0)
 		return err_wrap(err, "%s", name);
 	if (r == 0 && text)
 		snprintf(ret, JOB_ID_MAX, "%s", text);
@@ -156,9 +159,10 @@ static int start_params(const json_t *params, struct job *ret, struct err *err)
 {
 	uint64_t total = 0;
 
-	if (name_param(params, "job_id", ret->id, err) < 0 ||
-	    name_param(params, "job_type", ret->type, err) < 0 ||
-	    name_param(params, "parent_job_id", ret->parent, err) < 0 ||
+	if (name_param(params, "job_id", job_ident_check_id, ret->id, err) < 0 ||
+	    name_param(params, "job_type", job_ident_check, ret->type, err) < 0 ||
+	    name_param(params, "parent_job_id", job_ident_check, ret->parent, err) < 0 ||
+	    name_param(params, "recording", job_ident_check, ret->recording, err) < 0 ||
 	    text_param(params, "command", ret->command, sizeof ret->command, err) < 0 ||
 	    text_param(params, "cwd", ret->cwd, sizeof ret->cwd, err) < 0 ||
 	    text_param(params, "tier", ret->tier, sizeof ret->tier, err) < 0 ||
@@ -228,17 +232,62 @@ void methods_publish_job(struct methods *m, const struct job *job, pid_t pid, en
 	json_key(&j, "resource_context");
 	resource_context_json(&j, methods_latest(m), NULL, pid, &jobs, NULL);
 	json_end_object(&j);
-	methods_publish(m, names[job->status], job->id, 0, job->uid, m->scratch.at);
+	methods_publish_of_job(m, names[job->status], job, 0, m->scratch.at);
 }
 
 static void write_job(struct json *result, const struct job *job, bool is_stored)
 {
 	json_begin_object(result);
 	json_put_str(result, "job_id", job->id);
+	json_put_u64(result, "uid", job->uid);
 	json_put_str(result, "job_type", job->type);
 	json_put_str(result, "status", job_status_name(job->status));
 	json_put_bool(result, "stored", is_stored);
 	json_end_object(result);
+}
+
+/* ---- answers that wait for the disk ---------------------------------------------------------- */
+
+/* A job that was started or ended, as it was then. An answered job survives if we are killed. */
+struct committed {
+	struct methods *methods;
+	struct rpc_session *session; /* NULL: its client is gone */
+	struct job job;
+	pid_t pid;
+	bool is_news;
+};
+
+static void report_committed(void *self, bool is_stored)
+{
+	cleanup(freep) struct committed *c = self;
+	cleanup(buf_done) struct buf text = { 0 };
+	struct json j = { .out = &text };
+
+	write_job(&j, &c->job, is_stored);
+	if (c->is_news)
+		methods_publish_job(c->methods, &c->job, c->pid, is_stored);
+	if (c->session)
+		rpc_server_answer(c->session, 0, &text, NULL);
+}
+
+static void forget_client(void *self)
+{
+	struct committed *c = self;
+
+	c->session = NULL;
+}
+
+/* What is reported next on this connection is published after it. */
+static int await_commit(struct methods *m, const struct rpc_server_peer *peer, const struct job *job,
+                        pid_t pid, bool is_news)
+{
+	struct committed *c = xcalloc(1, sizeof *c);
+	const struct rpc_server_work work = { c, forget_client, .keeps_order = true };
+
+	*c = (struct committed){ m, peer->session, *job, pid, is_news };
+	rpc_server_defer(peer, &work);
+	m->host.daemon->commit_jobs(m->host.daemon_self, report_committed, c);
+	return RPC_SERVER_LATER;
 }
 
 /* What another recorder writes into our own store is not stored twice; all else is. */
@@ -265,7 +314,8 @@ static bool is_gone(const struct methods *m, const struct rpc_server_peer *peer)
 }
 
 /* Without a pid it has no process of its own: an orchestrator that starts the processes of several jobs is
- * in none of them. A short job of a recorder may be over before we read of it. */
+ * in none of them. A short job of a recorder may be over before we read of it, and its processes may be those of another
+ * user's job. */
 static int find_first(const struct methods *m, const struct rpc_server_peer *peer,
                       const json_t *params, struct job *job, pid_t *ret, struct err *err)
 {
@@ -282,11 +332,12 @@ static int find_first(const struct methods *m, const struct rpc_server_peer *pee
 	if (job->has_recorder && is_gone(m, peer))
 		return 0;
 	if (job->has_recorder || rpc_params_has(params, "pid"))
-		r = methods_find_pid(m, peer, params, ret, &owner, err);
-	if (r == -ENOENT && job->has_recorder)
-		*ret = 0;
+		r = methods_find_member(m, peer, params, &job->root, &owner, err);
+	if ((r == -ENOENT || r == -EALREADY) && job->has_recorder)
+		job->root = (struct proc_id){ 0 };
 	else if (r < 0)
 		return r;
+	*ret = job->root.pid;
 	job->uid = owner;
 	return 0;
 }
@@ -297,7 +348,6 @@ METHOD(method_job_start)
 	struct job job = { 0 };
 	char sent_id[JOB_ID_MAX];
 	pid_t pid;
-	int r;
 
 	if (!m->host.daemon)
 		return err_set(err, EALREADY, "this is the door of one job: ask the daemon");
@@ -308,16 +358,19 @@ METHOD(method_job_start)
 	fill_in(m, pid, &job);
 	if (job.has_recorder)
 		memcpy(job.recorded_as, job.id, sizeof job.recorded_as);
+	else
+		job.recording[0] = '\0';
 	if (!job.is_stored_by_other && methods_check_quota(m, peer, -1, sizeof job.tags, err) < 0)
 		return -err->code;
 	memcpy(sent_id, job.id, sizeof sent_id);
-	r = m->host.daemon->start_job(m->host.daemon_self, &job, pid, err);
-	if (r < 0)
-		return r;
+	if (m->host.daemon->start_job(m->host.daemon_self, &job, pid, err) < 0)
+		return -err->code;
 	if (job.has_recorder)
 		methods_set_recorder(m, peer, job.handle, sent_id);
-	write_job(result, &job, r == 0);
-	methods_publish_job(m, &job, pid, job.is_stored_by_other ? STORED_UNKNOWN : r == 0);
+	if (!job.is_stored_by_other)
+		return await_commit(m, peer, &job, pid, true);
+	write_job(result, &job, false);
+	methods_publish_job(m, &job, pid, STORED_UNKNOWN);
 	return 0;
 }
 
@@ -362,6 +415,7 @@ static int recorder_params(const struct job *job, const json_t *params, struct j
 	if (rpc_params_time(params, "ended_at", &how->ended_ns, err) < 0 ||
 	    rpc_params_bool(params, "stored", &is_stored, err) < 0)
 		return -err->code;
+	how->ended_ns = methods_believe_time(job, how->ended_ns);
 	*ret = !rpc_params_has(params, "stored") ? STORED_UNKNOWN : is_stored;
 	return 0;
 }
@@ -374,7 +428,7 @@ METHOD(method_job_end)
 	const struct job *job;
 	struct job was;
 	job_handle at;
-	int r;
+	bool is_news;
 
 	if (!m->host.daemon)
 		return err_set(err, EALREADY, "this job ends with its command");
@@ -383,15 +437,15 @@ METHOD(method_job_end)
 	was = *methods_job(m, at);
 	if (recorder_params(&was, params, &how, &stored, err) < 0)
 		return -err->code;
-	r = m->host.daemon->end_job(m->host.daemon_self, at, &how, err);
-	if (r < 0)
-		return r;
+	if (m->host.daemon->end_job(m->host.daemon_self, at, &how, err) < 0)
+		return -err->code;
 	job = methods_job(m, at);
-	if (!job->is_stored_by_other)
-		stored = r == 0;
-	write_job(result, job, stored == STORED_YES);
 	/* The end of its process was published already; only a correction is news. */
-	if (!methods_is_same_end(&was, job))
+	is_news = !methods_is_same_end(&was, job);
+	if (!job->is_stored_by_other)
+		return await_commit(m, peer, job, 0, is_news);
+	write_job(result, job, stored == STORED_YES);
+	if (is_news)
 		methods_publish_job(m, job, 0, stored);
 	return 0;
 }
@@ -429,8 +483,8 @@ void methods_publish_event(struct methods *m, const struct job *job, uint32_t sh
 	json_key(&j, "data");
 	json_raw(&j, event->data, strlen(event->data));
 	json_end_object(&j);
-	methods_publish(m, event->kind == EVENT_PHASE ? "job.phase" : "job.mark", job->id, sheet,
-	                job->uid, m->scratch.at);
+	methods_publish_of_job(m, event->kind == EVENT_PHASE ? "job.phase" : "job.mark", job, sheet,
+	                       m->scratch.at);
 }
 
 /* The name is required, the data is not. */
@@ -457,6 +511,7 @@ static int add_event(struct methods *m, const struct rpc_server_peer *peer, cons
 	if (methods_job(m, added.job)->has_recorder &&
 	    rpc_params_time(params, "at", &added.at_ns, err) < 0)
 		return -err->code;
+	added.at_ns = methods_believe_time(methods_job(m, added.job), added.at_ns);
 	added.name = input_redaction_text(name, &safe_name);
 	added.data = data;
 	added.count = (int64_t)took_ns;

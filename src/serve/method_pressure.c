@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 
+#include "base/mem.h"
 #include "job/pressure.h"
 #include "kernel/blocked_reader.h"
 #include "rpc/rpc_params.h"
@@ -21,40 +23,92 @@ static size_t list_relatives(const struct snapshot *snap, const struct proc_snap
 	return n;
 }
 
-/* Only callers that may trace a process can see what it does. */
-static void find_blocked(const struct methods *m, const struct rpc_server_peer *peer,
-                         const struct snapshot_scope *scope, pid_t pid, struct blocked_call *ret)
-{
-	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const struct snapshot *snap = methods_latest(m);
-	const struct proc_snap *p = snap ? snapshot_find(snap, pid) : NULL;
+/* What a process waits for: all that its worker needs. */
+struct blocked_query {
+	struct methods *methods;
+	struct rpc_server_peer peer; /* its session belongs to the loop */
+	pid_t pid;
 	struct proc_id ids[BLOCKED_PROCESSES_MAX];
+	size_t n;
+	struct blocked_call found;
+};
 
-	if (!p || !m->host.engine || !snapshot_scope_has_proc(scope, snap, p) ||
-	    !methods_may_trace(peer, root_fd, pid))
-		return;
-	(void)blocked_reader_one(engine_jobs(m->host.engine)->reader, root_fd, ids,
-	                         list_relatives(snap, p, ids), ret);
+/* On the worker's thread, for it reads many files of processes. Only callers that may trace a process can see what it
+ * does. */
+static int find_blocked(void *self, const struct history_cancel *cancel, struct json *result,
+                        struct err *err)
+{
+	struct blocked_query *q = self;
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(process_reader_freep) struct process_reader *reader = process_reader_new(root_fd);
+
+	(void)cancel, (void)result, (void)err;
+	if (methods_may_trace(&q->peer, root_fd, q->pid))
+		(void)blocked_reader_one(reader, root_fd, q->ids, q->n, &q->found);
+	return 0;
+}
+
+static void write_context(const struct methods *m, const struct rpc_server_peer *peer, pid_t pid,
+                          const struct blocked_call *blocked, struct json *result)
+{
+	struct resource_context_jobs jobs = methods_count_jobs(m, peer);
+	struct peer_scope visible;
+
+	resource_context_json(result, methods_latest(m), methods_scope(peer, &visible), pid,
+	                      m->host.engine ? &jobs : NULL, blocked);
+}
+
+static void send_context(void *self, int r, const struct buf *result, const struct err *err)
+{
+	struct blocked_query *q = self;
+	cleanup(buf_done) struct buf text = { 0 };
+
+	(void)result;
+	write_context(q->methods, &q->peer, q->pid, &q->found, &(struct json){ .out = &text });
+	rpc_server_answer(q->peer.session, r, &text, err);
+}
+
+static void drop_request(void *self)
+{
+	store_worker_drop(self);
+}
+
+static int answer_later(struct methods *m, const struct rpc_server_peer *peer,
+                        const struct proc_snap *p, struct err *err)
+{
+	struct store_worker_task task = {
+		.uid = peer->uid, .work = find_blocked, .done = send_context, .free = free
+	};
+	struct rpc_server_work later = { .abandon = drop_request };
+	struct blocked_query *q = xcalloc(1, sizeof *q);
+	struct store_request *request;
+
+	task.self = q;
+	q->methods = m;
+	q->peer = *peer;
+	q->pid = p->s.id.pid;
+	q->n = list_relatives(methods_latest(m), p, q->ids);
+	if (store_worker_take(m->process_worker, &task, &request, err) < 0)
+		return -err->code;
+	later.self = request;
+	rpc_server_defer(peer, &later);
+	return RPC_SERVER_LATER;
 }
 
 METHOD(method_context_get)
 {
 	struct methods *m = self;
-	struct blocked_call blocked = { 0 };
-	struct resource_context_jobs jobs;
-	const struct snapshot_scope *scope;
+	const struct snapshot *snap = methods_latest(m);
+	const struct proc_snap *p;
 	struct peer_scope visible;
 	uint64_t pid = 0;
-	int r = rpc_params_u64(params, "pid", 1, INT32_MAX, &pid, err);
 
-	if (r < 0)
-		return r;
-	scope = methods_scope(peer, &visible);
-	jobs = methods_count_jobs(m, peer);
-	if (pid)
-		find_blocked(self, peer, scope, (pid_t)pid, &blocked);
-	resource_context_json(result, methods_latest(m), scope, (pid_t)pid,
-	                      m->host.engine ? &jobs : NULL, pid ? &blocked : NULL);
+	if (rpc_params_u64(params, "pid", 1, INT32_MAX, &pid, err) < 0)
+		return -err->code;
+	p = snap && pid ? snapshot_find(snap, (pid_t)pid) : NULL;
+	if (p && m->host.engine && snapshot_scope_has_proc(methods_scope(peer, &visible), snap, p))
+		return answer_later(m, peer, p, err);
+	write_context(m, peer, (pid_t)pid, pid ? &(struct blocked_call){ 0 } : NULL, result);
 	return 0;
 }
 

@@ -6,15 +6,20 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/verdict_rules.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/user_names.h"
 #include "kernel/blocked_reader.h"
+#include "kernel/kernel_file.h"
+#include "model/job_search.h"
 #include "model/record_fields.h"
 #include "rpc/rpc_params.h"
 #include "serve/methods.h"
 #include "history/job_query.h"
+#include "view/job_view.h"
 #include "view/jobs_view.h"
+#include "view/page_view.h"
 #include "view/report_view.h"
 
 #define POINTS_DEFAULT 1000
@@ -29,6 +34,8 @@ struct listed {
 	uint64_t since_ns, until_ns;
 };
 
+enum report_format { REPORT_AS_TEXT_AND_JSON, REPORT_AS_MARKDOWN, REPORT_AS_PAGE };
+
 /* All that the store worker needs for the answer. */
 struct query {
 	struct rpc_server_peer peer; /* its session belongs to the loop */
@@ -38,6 +45,7 @@ struct query {
 	struct history_cursor since;
 	size_t limit;
 	struct listed listed;
+	enum report_format format;
 };
 
 static void send_answer(void *self, int r, const struct buf *result, const struct err *err)
@@ -64,6 +72,8 @@ static int defer(const struct methods *m, const struct rpc_server_peer *peer,
 
 	if (!m->host.db_path)
 		return err_set(err, ENOENT, "nothing is recorded here");
+	if (!rpc_server_may_defer(peer))
+		return RPC_SERVER_WAIT;
 	task.self = q = xmalloc(sizeof *q);
 	*q = *query;
 	q->peer = *peer;
@@ -77,11 +87,12 @@ static int defer(const struct methods *m, const struct rpc_server_peer *peer,
 
 /* About a job, by its full id; at a door its own job by default. */
 static int defer_job(const struct methods *m, const struct rpc_server_peer *peer,
-                     const json_t *params, store_worker_fn work, struct err *err)
+                     const json_t *params, enum report_format format, store_worker_fn work,
+                     struct err *err)
 {
 	const struct job_roster *t = methods_jobs(m);
 	const char *id = !m->host.daemon && t->rows.len ? t->rows.at[0]->job.id : NULL;
-	struct query q = { 0 };
+	struct query q = { .format = format };
 
 	if (rpc_params_text(params, "job_id", sizeof q.job_id - 1, &id, err) < 0)
 		return -err->code;
@@ -107,10 +118,14 @@ static int open_store(const struct query *q, const struct history_cancel *cancel
 static int find_named(const struct query *q, struct history *reader, const char *name,
                       struct job *ret, struct err *err)
 {
+	const char *colon = methods_trusts(&q->peer) ? strchr(name, ':') : NULL;
 	struct job_key key = { q->peer.uid, name };
+	int r = history_get_job(reader, key, ret, err);
 
-	return methods_trusts(&q->peer) ? history_find_job_id(reader, key.uid, key.id, ret, err)
-	                                : history_get_job(reader, key, ret, err);
+	if (r != -ENOENT || !colon || !user_names_parse(name, (size_t)(colon - name), &key.uid))
+		return r;
+	key.id = colon + 1;
+	return history_get_job(reader, key, ret, err);
 }
 
 /* Opens the store and finds the job that the request is about. */
@@ -131,29 +146,69 @@ static int map_timeout(int r, struct err *err)
 	return r == -ETIME ? err_set(err, EAGAIN, "reading it takes too long") : r;
 }
 
+static void put_buf(struct json *j, const char *key, const struct buf *text)
+{
+	json_key(j, key);
+	json_strn(j, text->at ? text->at : "", text->len);
+}
+
 /* As text for people and agents, and as `proctor report --json` prints it. */
 static void write_report(struct json *j, const struct report *report)
 {
 	cleanup(buf_done) struct buf text = { 0 };
 
 	report_view_text(report, &text);
-	json_begin_object(j);
-	json_put_str(j, "job_id", report->job.id);
-	json_key(j, "text");
-	json_strn(j, text.at ? text.at : "", text.len);
+	put_buf(j, "text", &text);
 	json_key(j, "report");
 	report_view_json(report, j);
+}
+
+static void write_markdown(struct json *j, const struct report *report, const struct verdict *v)
+{
+	cleanup(buf_done) struct buf text = { 0 };
+
+	report_markdown(report, v, &text);
+	put_buf(j, "markdown", &text);
+}
+
+static void write_page(struct json *j, const struct page_report *page, const struct verdict *v)
+{
+	cleanup(page_parts_done) struct page_parts parts = { 0 };
+
+	page_view(page, v, &parts);
+	put_buf(j, "title", &parts.title);
+	put_buf(j, "body", &parts.body);
+	put_buf(j, "data", &parts.data);
+}
+
+static void write_as(struct json *j, enum report_format format, const struct page_report *page)
+{
+	const struct report *report = &page->report;
+	struct verdict verdict = { 0 };
+
+	if (report->job.status != JOB_RUNNING)
+		verdict_judge(&report->job, &report->facts, &verdict);
+	json_begin_object(j);
+	json_put_str(j, "job_id", report->job.id);
+	switch (format) {
+	case REPORT_AS_TEXT_AND_JSON:
+		write_report(j, report);
+		break;
+	case REPORT_AS_MARKDOWN:
+		write_markdown(j, report, &verdict);
+		break;
+	case REPORT_AS_PAGE:
+		write_page(j, page, &verdict);
+		break;
+	}
 	json_end_object(j);
 }
 
 /* Of the processes that the peer might trace itself. */
-static void add_blocked(const struct query *q, struct report *report)
+static void add_blocked(const struct query *q, int root_fd, struct report *report)
 {
-	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	size_t n = 0;
 
-	if (root_fd < 0)
-		return;
 	vec_each(&report->living, id)
 		if (methods_may_trace(&q->peer, root_fd, id->pid))
 			report->living.at[n++] = *id;
@@ -165,14 +220,24 @@ static int read_report(void *self, const struct history_cancel *cancel, struct j
 {
 	const struct query *q = self;
 	cleanup(history_closep) struct history *reader = NULL;
-	cleanup(report_done) struct report report = { .now_ns = clock_wall_ns() };
-	int r = find_job(q, cancel, &reader, &report.job, err);
+	cleanup(page_report_done) struct page_report page = { .report.now_ns = clock_wall_ns() };
+	struct report *report = &page.report;
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int r = root_fd < 0 ? err_set(err, errno, "open '/': %s", strerror(errno))
+	                    : find_job(q, cancel, &reader, &report->job, err);
 
+	(void)kernel_file_boot_id(root_fd, report->boot_id);
+	report->booted_ns = report->now_ns - clock_boot_ns();
+	if (q->format == REPORT_AS_PAGE)
+		page_report_begin(&page);
 	if (r == 0)
-		r = report_gather(&report, reader, err);
+		r = report_gather(report, reader, err);
+	if (r >= 0 && q->format == REPORT_AS_PAGE)
+		r = page_report_gather(&page, reader,
+		                       job_view_took_ns(&report->job, report->now_ns), err);
 	if (r >= 0) {
-		add_blocked(q, &report);
-		write_report(result, &report);
+		add_blocked(q, root_fd, report);
+		write_as(result, q->format, &page);
 	}
 	return map_timeout(MIN(r, 0), err);
 }
@@ -207,17 +272,22 @@ static struct job_filter filter_of(const struct query *q)
 		                    .uid = q->peer.uid };
 }
 
-/* It may be gone, and what it started still be there. `parent` holds its id. */
+/* It may be gone, or another user's, and what it started still be there. `parent` holds its id. */
 static int set_parent(const struct query *q, struct history *reader, struct job_filter *filter,
                       struct job *parent, struct err *err)
 {
 	int r = find_named(q, reader, filter->parent, parent, err);
+	struct job_key key = { q->peer.uid, filter->parent };
 
-	if (r == 0) {
-		filter->parent = parent->id;
-		filter->parent_uid = parent->uid;
-	}
-	return r == -ENOENT ? 0 : r;
+	if (r < 0 && r != -ENOENT)
+		return r;
+	if (r == 0)
+		key = job_key_of(parent);
+	else
+		(void)job_search_parse_key(filter->parent, &key);
+	filter->parent = key.id;
+	filter->parent_uid = key.uid;
+	return 0;
 }
 
 static int read_jobs(void *self, const struct history_cancel *cancel, struct json *result,
@@ -341,16 +411,37 @@ int methods_list_recorded(struct methods *m, const struct rpc_server_peer *peer,
 	return defer(m, peer, &q, read_jobs, err);
 }
 
+static int parse_format(const json_t *params, enum report_format *ret, struct err *err)
+{
+	static const char *const names[] = { [REPORT_AS_MARKDOWN] = "markdown",
+		                             [REPORT_AS_PAGE] = "page" };
+	const char *name = NULL;
+
+	if (rpc_params_text(params, "format", 16, &name, err) < 0)
+		return -err->code;
+	*ret = REPORT_AS_TEXT_AND_JSON;
+	for (enum report_format i = REPORT_AS_MARKDOWN; name && i < ARRAY_LEN(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			*ret = i;
+	return name && *ret == REPORT_AS_TEXT_AND_JSON
+	               ? err_set(err, EINVAL, "format is 'markdown' or 'page'")
+	               : 0;
+}
+
 METHOD(method_job_report)
 {
+	enum report_format format;
+
 	(void)result;
-	return defer_job(self, peer, params, read_report, err);
+	if (parse_format(params, &format, err) < 0)
+		return -err->code;
+	return defer_job(self, peer, params, format, read_report, err);
 }
 
 METHOD(method_job_profile)
 {
 	(void)result;
-	return defer_job(self, peer, params, read_profile, err);
+	return defer_job(self, peer, params, REPORT_AS_TEXT_AND_JSON, read_profile, err);
 }
 
 METHOD(method_process_history)

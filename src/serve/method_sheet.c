@@ -80,7 +80,7 @@ void methods_publish_sheet(struct methods *m, const struct job *job, const struc
 	                                    clock_boot_ns());
 	json_put_double(&j, "context_age_seconds", age_s, 3);
 	json_end_object(&j);
-	methods_publish(m, name, job->id, sheet->num, job->uid, m->scratch.at);
+	methods_publish_of_job(m, name, job, sheet->num, m->scratch.at);
 }
 
 /* Answers the caller, and publishes the sheet. */
@@ -108,11 +108,11 @@ static int find_opener(const struct methods *m, const struct rpc_server_peer *pe
 	if ((job->has_recorder || !job->root.pid) && m->host.daemon &&
 	    !rpc_params_has(params, "pid"))
 		return 0;
-	if (methods_find_pid(m, peer, params, &begun->pid, &owner, err) == 0)
+	if (methods_find_member(m, peer, params, &begun->opener, &owner, err) == 0)
 		return 0;
-	if (err->code != ENOENT || !job->has_recorder)
+	if ((err->code != ENOENT && err->code != EALREADY) || !job->has_recorder)
 		return -err->code;
-	begun->pid = 0; /* a short one ended before we read of it */
+	begun->opener = (struct proc_id){ 0 }; /* a short one ended before we read of it */
 	return 0;
 }
 
@@ -120,9 +120,12 @@ static int find_opener(const struct methods *m, const struct rpc_server_peer *pe
 static int find_start(const struct methods *m, const json_t *params, struct job_input_sheet *begun,
                       struct err *err)
 {
-	if (!methods_job(m, begun->job)->has_recorder)
-		return 0;
-	return rpc_params_time(params, "started_at", &begun->started_ns, err);
+	const struct job *job = methods_job(m, begun->job);
+	int r = job->has_recorder ? rpc_params_time(params, "started_at", &begun->started_ns, err)
+	                          : 0;
+
+	begun->started_ns = methods_believe_time(job, begun->started_ns);
+	return r;
 }
 
 /* All jobs share one table of sheets. */

@@ -10,18 +10,19 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "job/parent_job.h"
 #include "kernel/pid_namespace.h"
 #include "kernel/process_lookup.h"
 #include "kernel/ptrace_access.h"
 #include "rpc/rpc_params.h"
 #include "serve/user_lookup.h"
 
-#define RING_BYTES ((size_t)2 << 20) /* about ten thousand events */
-#define ROW_BYTES 256                /* of a stored row besides its texts */
+#define BUS_BYTES ((size_t)2 << 20) /* of one user: about ten thousand events */
+#define ROW_BYTES 256               /* of a stored row or an event besides its texts */
 
 /* clang-format off */
 const struct rpc_server_method serve_methods[] = {
-#define X(name, call) { name, call },
+#define X(name, call, kind) { name, call, .only_reads = (kind) == READS },
 	SERVE_METHODS(X)
 #undef X
 	{ NULL },
@@ -146,72 +147,69 @@ void methods_set_recorder(struct methods *m, const struct rpc_server_peer *peer,
 	rpc_server_feed(peer, &feed);
 }
 
-/* NULL: the connection is not that of a recorder. */
+/* NULL: the connection is not that of a recorder, or its job is forgotten. */
 static const struct recorder_link *recorder_link(const struct rpc_server_peer *peer)
 {
 	const struct rpc_server_feed *feed = rpc_server_feed_of(peer);
+	const struct recorder_link *link = feed->next == next_nothing ? feed->self : NULL;
 
-	return feed->next == next_nothing ? feed->self : NULL;
+	return link && job_roster_get(methods_jobs(link->methods), link->job) ? link : NULL;
 }
 
 /* ---- what the parameters refer to ------------------------------------------------------------ */
 
-static bool has_id(const struct job_roster *t, const char *id)
+/* Never that of somebody who happened to use the id first. All jobs of a door are those of its user. -1: there is none. */
+static job_handle find_own(const struct methods *m, const struct rpc_server_peer *peer,
+                           const char *id)
 {
-	vec_each(&t->rows, row)
-		if (strcmp((*row)->job.id, id) == 0)
-			return true;
-	return false;
+	const struct recorder_link *link = recorder_link(peer);
+	struct job_key key = { m->host.daemon ? peer->uid : geteuid(), id };
+
+	return link && strcmp(link->sent_id, id) == 0 ? link->job
+	                                              : job_roster_find_key(methods_jobs(m), key);
 }
 
-/* "user:id", where the user is a number or a name. *ret is left alone if there is no such job. */
-static int find_by_user(struct methods *m, const struct rpc_server_peer *peer, const char *text,
-                        job_handle *ret, struct err *err)
+/* "user:id", where the user is a number or a name: 1, or 0 if it is not that. */
+static int parse_user(struct methods *m, const struct rpc_server_peer *peer, const char *text,
+                      struct job_key *ret, struct err *err)
 {
-	const struct job_roster *t = methods_jobs(m);
-	const char *colon = strchr(text, ':');
-	uint32_t uid;
-	int r;
+	const char *colon = methods_trusts(peer) ? strchr(text, ':') : NULL;
+	int r = colon ? user_lookup(m, peer, text, (size_t)(colon - text), &ret->uid, err) : 0;
 
-	if (!colon || !has_id(t, colon + 1))
-		return 0;
-	r = user_lookup(m, peer, text, (size_t)(colon - text), &uid, err);
 	if (r > 0)
-		*ret = job_roster_find_key(t, (struct job_key){ uid, colon + 1 });
-	return MIN(r, 0);
+		ret->id = colon + 1;
+	return r;
 }
 
-/* The only job of this id, of any user. */
-static int find_of_any_user(const struct job_roster *t, const char *id, job_handle *ret,
-                            struct err *err)
-{
-	cleanup(buf_done) struct buf found = { .max = 160 };
-	size_t n = 0;
-
-	vec_each(&t->rows, row) {
-		if (strcmp((*row)->job.id, id) != 0)
-			continue;
-		*ret = (*row)->job.handle;
-		buf_printf(&found, "%s%u:%s", n++ ? ", " : "", (*row)->job.uid, id);
-	}
-	return n < 2 ? 0 : err_set(err, EINVAL, "several users have a job '%s': %s", id, found.at);
-}
-
-/* An id means the caller's own job, for trusted callers also another user's. *ret is -1 if there is
- * none. */
+/* *ret is -1 if there is none. */
 static int find_by_id(struct methods *m, const struct rpc_server_peer *peer, const char *id,
                       job_handle *ret, struct err *err)
 {
-	const struct job_roster *t = methods_jobs(m);
-	const struct recorder_link *link = recorder_link(peer);
-	struct job_key key = { peer->uid, id };
+	struct job_key named;
+	int r = 0;
 
-	*ret = link && strcmp(link->sent_id, id) == 0 ? link->job : job_roster_find_key(t, key);
-	if (*ret >= 0 || !methods_trusts(peer))
-		return 0;
-	if (find_by_user(m, peer, id, ret, err) < 0) /* an id may have a colon, too */
-		return -err->code;
-	return *ret >= 0 ? 0 : find_of_any_user(t, id, ret, err);
+	*ret = find_own(m, peer, id);
+	if (*ret < 0)
+		r = parse_user(m, peer, id, &named, err);
+	if (r > 0)
+		*ret = job_roster_find_key(methods_jobs(m), named);
+	return MIN(r, 0);
+}
+
+/* A trusted caller learns whose jobs have that id. */
+static int report_missing(const struct methods *m, const struct rpc_server_peer *peer,
+                          const char *id, struct err *err)
+{
+	cleanup(buf_done) struct buf others = { .max = 160 };
+
+	if (methods_trusts(peer))
+		vec_each(&methods_jobs(m)->rows, row)
+			if (strcmp((*row)->job.id, id) == 0)
+				buf_printf(&others, "%s%u:%s", others.len ? ", " : "",
+				           (*row)->job.uid, id);
+	return err_set(err, ENOENT, "there is no job '%s'%s%s", id,
+	               others.len ? " of yours; other users have: " : "",
+	               others.len ? others.at : "");
 }
 
 /* The process may be younger than the last tick. */
@@ -238,43 +236,27 @@ int methods_find_job(struct methods *m, const struct rpc_server_peer *peer, cons
 	else if (!id && m->host.engine && peer->pid)
 		*ret = job_of_process(m->host.engine, peer->pid);
 	if (*ret >= 0 ? !methods_has_job(peer, methods_job(m, *ret)) : id != NULL)
-		return err_set(err, ENOENT, "there is no job '%s'", id ? id : "");
+		return report_missing(m, peer, id ? id : "", err);
 	return 0;
-}
-
-/* "user:id" of a job that is not there yet. An id may have a colon, too. */
-static int name_by_user(struct methods *m, const struct rpc_server_peer *peer, const char **id,
-                        uid_t *uid, struct err *err)
-{
-	const char *colon = strchr(*id, ':');
-	uint32_t other;
-	int r = colon ? user_lookup(m, peer, *id, (size_t)(colon - *id), &other, err) : 0;
-
-	if (r > 0) {
-		*id = colon + 1;
-		*uid = other;
-	}
-	return MIN(r, 0);
 }
 
 int methods_name_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                      uid_t *ret_uid, char ret_id[static JOB_ID_MAX], struct err *err)
 {
-	uid_t uid = peer->uid;
+	struct job_key key = { peer->uid, "" };
 	const char *id = "";
-	job_handle at = -1;
+	job_handle own;
 
-	if (rpc_params_text(params, "job_id", JOB_ID_MAX - 1, &id, err) < 0 ||
-	    (*id && find_by_id(m, peer, id, &at, err) < 0))
+	if (rpc_params_text(params, "job_id", JOB_ID_MAX - 1, &id, err) < 0)
 		return -err->code;
-	if (at >= 0 && methods_has_job(peer, methods_job(m, at))) {
-		id = methods_job(m, at)->id;
-		uid = methods_job(m, at)->uid;
-	} else if (methods_trusts(peer) && name_by_user(m, peer, &id, &uid, err) < 0) {
+	key.id = id;
+	own = *id ? find_own(m, peer, id) : -1;
+	if (own >= 0)
+		key = job_key_of(methods_job(m, own));
+	else if (parse_user(m, peer, id, &key, err) < 0)
 		return -err->code;
-	}
-	snprintf(ret_id, JOB_ID_MAX, "%s", id);
-	*ret_uid = uid;
+	snprintf(ret_id, JOB_ID_MAX, "%s", key.id);
+	*ret_uid = key.uid;
 	return 0;
 }
 
@@ -317,6 +299,16 @@ static int pid_param(const struct methods *m, const struct rpc_server_peer *peer
 
 /* The kernel gives the directory of a process to its user, or to root if it may not be inspected
  * (setuid). */
+static int check_owner(const struct methods *m, const struct rpc_server_peer *peer, pid_t pid,
+                       uid_t *ret, struct err *err)
+{
+	if (process_lookup_owner(engine_jobs(m->host.engine)->reader, pid, ret) < 0)
+		return err_set(err, ENOENT, "there is no process with pid %d", pid);
+	if (!methods_trusts(peer) && *ret != peer->uid)
+		return err_set(err, EACCES, "process %d is not yours", pid);
+	return 0;
+}
+
 int methods_find_pid(const struct methods *m, const struct rpc_server_peer *peer,
                      const json_t *params, pid_t *ret, uid_t *ret_uid, struct err *err)
 {
@@ -324,11 +316,43 @@ int methods_find_pid(const struct methods *m, const struct rpc_server_peer *peer
 		return err_set(err, EAGAIN, "profiler.enabled is false: nothing is watched");
 	if (pid_param(m, peer, params, ret, err) < 0)
 		return -err->code;
-	if (process_lookup_owner(engine_jobs(m->host.engine)->reader, *ret, ret_uid) < 0)
-		return err_set(err, ENOENT, "there is no process with pid %d", *ret);
-	if (!methods_trusts(peer) && *ret_uid != peer->uid)
-		return err_set(err, EACCES, "process %d is not yours", (int)*ret);
+	return check_owner(m, peer, *ret, ret_uid, err);
+}
+
+/* When it began is read before its owner: a process that gets its pid meanwhile is another one. */
+int methods_find_member(const struct methods *m, const struct rpc_server_peer *peer,
+                        const json_t *params, struct proc_id *ret, uid_t *ret_uid, struct err *err)
+{
+	const struct job *outer;
+
+	if (!m->host.engine)
+		return err_set(err, EAGAIN, "profiler.enabled is false: nothing is watched");
+	*ret = (struct proc_id){ 0 };
+	if (pid_param(m, peer, params, &ret->pid, err) < 0)
+		return -err->code;
+	process_lookup_find_start(engine_jobs(m->host.engine)->reader, ret);
+	if (check_owner(m, peer, ret->pid, ret_uid, err) < 0)
+		return -err->code;
+	if (methods_trusts(peer))
+		return 0;
+	engine_read_events(m->host.engine);
+	outer = parent_job_of(engine_jobs(m->host.engine), ret->pid);
+	if (outer && outer->status == JOB_RUNNING && outer->uid != peer->uid)
+		return err_set(err, EALREADY, "process %d belongs to a running job of another user",
+		               ret->pid);
 	return 0;
+}
+
+uint64_t methods_believe_time(const struct job *job, uint64_t claimed_ns)
+{
+	return claimed_ns ? MIN(MAX(claimed_ns, job->started_ns), clock_wall_ns()) : 0;
+}
+
+static int report_quota(const char *done, struct err *err)
+{
+	return err_set(err, ENOSPC,
+	               "quota exceeded: %u MiB may be %s at once, and after that %u KiB per second",
+	               QUOTA_BURST_BYTES >> 20, done, QUOTA_BYTES_PER_S >> 10);
 }
 
 int methods_check_quota(struct methods *m, const struct rpc_server_peer *peer, job_handle job,
@@ -339,10 +363,16 @@ int methods_check_quota(struct methods *m, const struct rpc_server_peer *peer, j
 	if (methods_trusts(peer) || !is_stored ||
 	    quota_take(&m->quota, peer->uid, ROW_BYTES + bytes, clock_mono_ns()))
 		return 0;
-	return err_set(err, ENOSPC,
-	               "quota exceeded: %u MiB may be stored at once, and after that %u KiB per "
-	               "second",
-	               QUOTA_BURST_BYTES >> 20, QUOTA_BYTES_PER_S >> 10);
+	return report_quota("stored", err);
+}
+
+int methods_check_publishing(struct methods *m, const struct rpc_server_peer *peer, size_t bytes,
+                             struct err *err)
+{
+	if (methods_trusts(peer) ||
+	    quota_take(&m->publishing, peer->uid, ROW_BYTES + bytes, clock_mono_ns()))
+		return 0;
+	return report_quota("published", err);
 }
 
 /* ---- the bus --------------------------------------------------------------------------------- */
@@ -350,24 +380,27 @@ int methods_check_quota(struct methods *m, const struct rpc_server_peer *peer, j
 void methods_begin_bus(struct methods *m)
 {
 	if (!m->bus)
-		m->bus = bus_new(RING_BYTES, clock_wall_ns() / NS_PER_US);
+		m->bus = bus_new(BUS_BYTES, clock_wall_ns() / NS_PER_US);
 }
 
-void methods_publish(struct methods *m, const char *name, const char *job_id, uint32_t sheet,
-                     uid_t uid, const char *text)
+void methods_publish(struct methods *m, const struct bus_event *event)
 {
-	struct bus_event e = {
-		.name = name,
-		.job_id = job_id,
-		.text = text,
-		.wall_ns = clock_wall_ns(),
-		.sheet = sheet,
-		.uid = uid,
-		.process_uid = uid,
-	};
+	struct bus_event e = *event;
 
 	if (!m->bus)
 		return;
+	e.wall_ns = clock_wall_ns();
 	(void)bus_publish(m->bus, &e);
 	rpc_server_wake(m->server);
+}
+
+void methods_publish_of_job(struct methods *m, const char *name, const struct job *job,
+                            uint32_t sheet, const char *text)
+{
+	methods_publish(m, &(struct bus_event){ .name = name,
+	                                        .job_id = job->id,
+	                                        .text = text,
+	                                        .sheet = sheet,
+	                                        .uid = job->uid,
+	                                        .process_uid = job->uid });
 }

@@ -18,12 +18,12 @@
 /* The `self` of all methods. */
 struct methods {
 	struct serve_host host;
-	struct recent_events recent;
+	struct recent_events recent, notable;
 	struct recent_deaths deaths;
-	struct quota quota;
+	struct quota quota, publishing; /* what users have stored, and what they publish */
 	struct bus *bus; /* NULL: there was no subscriber yet */
 	struct rpc_server *server;
-	struct store_worker *worker;
+	struct store_worker *worker, *process_worker; /* one for the store, one for files of processes */
 	const struct user_lookup *looked_up; /* while the method that needs it is called again */
 	struct traces *traces;               /* NULL: not a daemon */
 	struct buf scratch;
@@ -34,40 +34,46 @@ struct methods {
 	int name(void *self, const struct rpc_server_peer *peer, const json_t *params,             \
 	         struct json *result, struct err *err)
 
-/* X(name, function) */
+/* One that only reads is not executed as a notification. */
+enum method_kind {
+	CHANGES,
+	READS,
+};
+
+/* X(name, function, kind) */
 /* clang-format off */
-#define SERVE_METHODS(X)                                     \
-	X("rpc.hello", method_hello)                                \
-	X("daemon.status", method_status)                           \
-	X("daemon.top", method_top)                                 \
-	X("daemon.top.stream", method_top_stream)                   \
-	X("daemon.events", method_events)                           \
-	X("daemon.health", method_health)                           \
-	X("daemon.monitor.stream", method_monitor_stream)           \
-	X("job.start", method_job_start)                            \
-	X("job.end", method_job_end)                                \
-	X("job.list", method_job_list)                              \
-	X("job.report", method_job_report)                          \
-	X("job.profile", method_job_profile)                        \
-	X("job.verdict", method_job_verdict)                        \
-	X("job.mark", method_job_mark)                              \
-	X("job.phase", method_job_phase)                            \
-	X("sheet.started", method_sheet_started)                    \
-	X("sheet.completed", method_sheet_completed)                \
-	X("sheet.failed", method_sheet_failed)                      \
-	X("process.history", method_process_history)                \
-	X("trace.start", method_trace_start)                        \
-	X("trace.stop", method_trace_stop)                          \
-	X("trace.read", method_trace_read)                          \
-	X("trace.list", method_trace_list)                          \
-	X("context.get", method_context_get)                        \
-	X("pressure.get", method_pressure_get)                      \
-	X("admit", method_admit)                                    \
-	X("bus.subscribe", method_bus_subscribe)                    \
-	X("bus.publish", method_bus_publish)
+#define SERVE_METHODS(X)                                               \
+	X("rpc.hello", method_hello, READS)                            \
+	X("daemon.status", method_status, READS)                       \
+	X("daemon.top", method_top, READS)                             \
+	X("daemon.top.stream", method_top_stream, CHANGES)             \
+	X("daemon.events", method_events, READS)                       \
+	X("daemon.health", method_health, READS)                       \
+	X("daemon.monitor.stream", method_monitor_stream, CHANGES)     \
+	X("job.start", method_job_start, CHANGES)                      \
+	X("job.end", method_job_end, CHANGES)                          \
+	X("job.list", method_job_list, READS)                          \
+	X("job.report", method_job_report, READS)                      \
+	X("job.profile", method_job_profile, READS)                    \
+	X("job.verdict", method_job_verdict, READS)                    \
+	X("job.mark", method_job_mark, CHANGES)                        \
+	X("job.phase", method_job_phase, CHANGES)                      \
+	X("sheet.started", method_sheet_started, CHANGES)              \
+	X("sheet.completed", method_sheet_completed, CHANGES)          \
+	X("sheet.failed", method_sheet_failed, CHANGES)                \
+	X("process.history", method_process_history, READS)            \
+	X("trace.start", method_trace_start, CHANGES)                  \
+	X("trace.stop", method_trace_stop, CHANGES)                    \
+	X("trace.read", method_trace_read, READS)                      \
+	X("trace.list", method_trace_list, READS)                      \
+	X("context.get", method_context_get, READS)                    \
+	X("pressure.get", method_pressure_get, READS)                  \
+	X("admit", method_admit, READS)                                \
+	X("bus.subscribe", method_bus_subscribe, CHANGES)              \
+	X("bus.publish", method_bus_publish, CHANGES)
 /* clang-format on */
 
-#define X(name, call) METHOD(call);
+#define X(name, call, kind) METHOD(call);
 SERVE_METHODS(X)
 #undef X
 extern const struct rpc_server_method serve_methods[]; /* the last has no name */
@@ -98,7 +104,7 @@ struct peer_scope {
 const struct snapshot_scope *methods_scope(const struct rpc_server_peer *peer,
                                            struct peer_scope *ret);
 
-/* The job that `job_id` means, or without it the one of a door, or the one that the caller's
+/* The job that `job_id` means: an id is the caller's own; a trusted caller may write USER:ID. Without it the one of a door, or the one that the caller's
  * process belongs to; *ret is -1 if it belongs to none. -ENOENT also for a job of another user. */
 int methods_find_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                      job_handle *ret, struct err *err) must_check;
@@ -118,10 +124,20 @@ void methods_set_recorder(struct methods *m, const struct rpc_server_peer *peer,
 /* `pid` of the parameters, or the caller's own, and its user. -EACCES: it is another user's. */
 int methods_find_pid(const struct methods *m, const struct rpc_server_peer *peer,
                      const json_t *params, pid_t *ret, uid_t *ret_uid, struct err *err) must_check;
+/* The same for a process that is to join a job of the caller's. -EALREADY: it belongs to a running job of another user,
+ * and stays there. */
+int methods_find_member(const struct methods *m, const struct rpc_server_peer *peer,
+                        const json_t *params, struct proc_id *ret, uid_t *ret_uid, struct err *err)
+	must_check;
+/* A time that the recorder of a job reports, within what is possible: from the start of the job to now. 0 stays 0. */
+uint64_t methods_believe_time(const struct job *job, uint64_t claimed_ns);
 /* Before storing something of a job (-1: a new one). -ENOSPC: the caller exceeded its quota. Trusted
  * callers have none. */
 int methods_check_quota(struct methods *m, const struct rpc_server_peer *peer, job_handle job,
                         size_t bytes, struct err *err) must_check;
+/* The same before publishing something of the caller's. */
+int methods_check_publishing(struct methods *m, const struct rpc_server_peer *peer, size_t bytes,
+                             struct err *err) must_check;
 /* Answers later, with the latest recorded jobs that fit and that the caller may see. */
 int methods_list_recorded(struct methods *m, const struct rpc_server_peer *peer,
                           const json_t *params, size_t limit, struct err *err) must_check;
@@ -145,6 +161,8 @@ void methods_publish_event(struct methods *m, const struct job *job, uint32_t sh
 bool methods_is_same_end(const struct job *a, const struct job *b);
 /* Creates the bus, for the first subscriber. */
 void methods_begin_bus(struct methods *m);
-/* Publishes an event if there is a subscriber. `sheet` 0: of none; `text` is the JSON of an object. */
-void methods_publish(struct methods *m, const char *name, const char *job_id, uint32_t sheet,
-                     uid_t uid, const char *text);
+/* Publishes an event, as of now, if there is a subscriber. */
+void methods_publish(struct methods *m, const struct bus_event *event);
+/* … of a job and its user. `sheet` 0: of none; `text` is the JSON of an object. */
+void methods_publish_of_job(struct methods *m, const char *name, const struct job *job,
+                            uint32_t sheet, const char *text);

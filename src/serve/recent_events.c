@@ -85,6 +85,16 @@ static bool wants(struct recent_events_ring *ring)
 	return ring->read++ < RECENT_EVENTS_MAX;
 }
 
+/* Not other signals: a timer may send a thousand a second. */
+static bool is_notable(const struct event *e)
+{
+	const uint64_t kinds = UINT64_C(1) << EVENT_KILL | UINT64_C(1) << EVENT_OOM |
+	                       UINT64_C(1) << EVENT_MARK | UINT64_C(1) << EVENT_PHASE |
+	                       UINT64_C(1) << EVENT_LIMIT | UINT64_C(1) << EVENT_DISK;
+
+	return e->kind == EVENT_EXIT ? e->signal != 0 : kinds >> e->kind & 1;
+}
+
 /* Only events that stay in a ring are encoded: in a storm, the last few of thousands. */
 void recent_events_add(struct recent_events *r, const struct snapshot *snap)
 {
@@ -96,7 +106,7 @@ void recent_events_add(struct recent_events *r, const struct snapshot *snap)
 		bool is_wanted;
 		size_t *slot;
 
-		if (e->job < 0 || !event_in_view(e->kind))
+		if (e->job < 0 || !(r->is_notable ? is_notable(e) : event_in_view(e->kind)))
 			continue;
 		is_wanted = wants(ring_of(r, event_publisher_owner(snap, e)));
 		if (e->uid != event_publisher_owner(snap, e))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recent_events.h - the last process events of jobs, already encoded. Each user has a ring of its own, so that
+/* recent_events.h - the last events of jobs, already encoded: those of processes, or the notable ones. Each user has a ring of its own, so that
  * the jobs of others do not displace its events. */
 #pragma once
 
@@ -25,6 +25,7 @@ struct recent_events_ring {
 
 /* Initialised with zeros. */
 struct recent_events {
+	bool is_notable; /* kills, deaths, marks, phases and limits, which births and ends would displace; else process events */
 	VEC(struct recent_events_ring) rings;
 	VEC(size_t) kept; /* scratch: of one snapshot, the last one first */
 };

@@ -22,8 +22,7 @@ struct serve {
 	void *left_self;
 };
 
-/* The owner of the job, and root. */
-static bool admits(void *self, const struct rpc_server_peer *peer)
+static bool trusts(void *self, const struct rpc_server_peer *peer)
 {
 	(void)self;
 	return methods_trusts(peer);
@@ -35,6 +34,7 @@ static struct serve *serve_new(struct loop *loop, const struct serve_host *host)
 
 	s->methods.host = *host;
 	s->methods.worker = store_worker_new(loop, RPC_SERVER_REPLY_MAX);
+	s->methods.process_worker = store_worker_new(loop, RPC_SERVER_REPLY_MAX);
 	if (host->traces)
 		s->methods.traces = traces_new(loop, host->traces);
 	s->methods.opened_mono_ns = clock_mono_ns();
@@ -55,7 +55,8 @@ static int open_server(struct loop *loop, int take_fd, struct methods *m, struct
 	const struct rpc_server_options options = {
 		.methods = serve_methods,
 		.self = m,
-		.admits = m->host.daemon ? NULL : admits,
+		.admits = m->host.daemon ? NULL : trusts, /* at a door: the owner of the job, and root */
+		.trusts = trusts,
 		.left = on_left,
 		.clients_max = m->host.daemon ? m->host.clients_max : CLIENTS_MAX,
 		.clients_per_uid_max = m->host.clients_per_uid_max,
@@ -128,6 +129,8 @@ void serve_publish(struct serve *serve, const struct snapshot *snap)
 	struct methods *m = &serve->methods;
 
 	recent_events_add(&m->recent, snap);
+	m->notable.is_notable = true;
+	recent_events_add(&m->notable, snap);
 	recent_deaths_add(&m->deaths, snap);
 	if (m->bus)
 		event_publisher_publish(m->bus, snap, &m->scratch);
@@ -180,11 +183,14 @@ void serve_close(struct serve *serve)
 		return;
 	rpc_server_close(serve->methods.server); /* before the worker: it drops its requests */
 	store_worker_free(serve->methods.worker);
+	store_worker_free(serve->methods.process_worker);
 	traces_free(serve->methods.traces);
 	job_socket_close(&serve->socket);
 	recent_events_done(&serve->methods.recent);
+	recent_events_done(&serve->methods.notable);
 	recent_deaths_done(&serve->methods.deaths);
 	quota_done(&serve->methods.quota);
+	quota_done(&serve->methods.publishing);
 	bus_free(serve->methods.bus);
 	buf_done(&serve->methods.scratch);
 	free(serve);

@@ -46,10 +46,12 @@ struct serve_daemon {
 	bool (*shares_store)(void *self, const struct serve_recorder *recorder,
 	                     const struct job *job, bool is_gone);
 	/* As registry_start(), but an id that is already recorded is changed, and the handle is
-	 * filled in. start_job() and end_job() return 1 if that is not on the disk. */
+	 * filled in. */
 	int (*start_job)(void *self, struct job *job, pid_t pid, struct err *err);
 	int (*end_job)(void *self, job_handle job, const struct job_end *how, struct err *err);
 	void (*lose_job)(void *self, job_handle job);
+	/* Calls back when jobs are stored as they are now, or could not be (job_commits.h). */
+	void (*commit_jobs)(void *self, void (*done)(void *self, bool is_stored), void *done_self);
 };
 
 /* Called for each sheet, mark and phase that was accepted. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* store_worker.h - reads the store for clients on a thread of its own, which is started on first use,
- * so that the loop never waits for the disk. Users take turns, however many requests one of them sends. */
+/* store_worker.h - reads the store, or files of processes, for clients on a thread of its own, which is started on
+ * first use, so that the loop never waits for the disk. Users take turns, however many requests one of
+ * them sends. */
 #pragma once
 
 #include <stdint.h>

@@ -25,7 +25,7 @@ static void test_event_publisher__names_events_and_finds_their_owners(void **sta
 		{ { .kind = EVENT_GPU, .job = 0 }, "monitor.gpu", "a-1", 1000 },
 	};
 	cleanup(bus_freep) struct bus *bus = bus_new(0, 1);
-	struct bus_cursor c = bus_end(bus);
+	struct bus_cursor c = bus_end(bus, 0);
 	struct snapshot snap = { 0 };
 	struct buf scratch = { 0 };
 	struct bus_event e;

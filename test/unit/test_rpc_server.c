@@ -49,9 +49,16 @@ static int full(void *self, const struct rpc_server_peer *peer, const json_t *pa
 }
 
 static const struct rpc_server_method methods[] = {
-	{ "echo", echo }, { "fail", break_off }, { "note", note },
-	{ "big", big },   { "full", full },      { "too_big", too_big },
-	{ "feed", feed }, { "more", more },      { NULL },
+	{ "echo", echo },
+	{ "fail", break_off },
+	{ "note", note },
+	{ "look", note, .only_reads = true },
+	{ "big", big, .only_reads = true },
+	{ "full", full, .only_reads = true },
+	{ "too_big", too_big, .only_reads = true },
+	{ "feed", feed },
+	{ "more", more },
+	{ NULL },
 };
 
 static int setup(void **state)
@@ -92,6 +99,87 @@ static void test_rpc_server__executes_a_notification_without_an_answer(void **st
 	                                  "{\"jsonrpc\":\"2.0\",\"method\":\"nothing\"}\n"),
 	                    "");
 	assert_int_equal(fx->noted, 1);
+}
+
+static void test_rpc_server__does_not_execute_a_notification_that_only_reads(void **state)
+{
+	struct fixture *fx = *state;
+
+	assert_string_equal(answer_to(fx, "{\"jsonrpc\":\"2.0\",\"method\":\"look\"}\n"), "");
+	assert_int_equal(fx->noted, 0);
+	assert_non_null(strstr(answer_to(fx, CALL(1, "look", "{}")), "\"result\":true"));
+	assert_int_equal(fx->noted, 1);
+}
+
+static bool trusts_nobody(void *self, const struct rpc_server_peer *peer)
+{
+	(void)self, (void)peer;
+	return false;
+}
+
+/* Six ask for 4 MiB each. The last one reads nothing before the others have read all. */
+static void *read_one_after_another(void *self)
+{
+	struct fixture *fx = self;
+	int fds[6];
+
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+		fds[i] = dial(fx);
+		(void)!send(fds[i], CALL(1, "big", "{}"), strlen(CALL(1, "big", "{}")), 0);
+		shutdown(fds[i], SHUT_WR);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+		buf_reset(&fx->answer);
+		read_to_end(fds[i], &fx->answer);
+		fx->code += fx->answer.len > BIG;
+		close(fds[i]);
+	}
+	return client_ends(fx);
+}
+
+static void test_rpc_server__makes_large_answers_of_a_user_one_after_another(void **state)
+{
+	struct fixture *fx = *state;
+
+	fx->options.trusts = trusts_nobody;
+	run_with(fx, read_one_after_another);
+	assert_int_equal(fx->code, 6);
+	assert_in_range(rpc_server_held_max(fx->server), BIG, 3 * BIG); /* a buffer has room to spare */
+}
+
+/* One does not read; another one's large answer waits for that, its small one does not. */
+static void *wait_for_one_that_does_not_read(void *self)
+{
+	struct fixture *fx = self;
+	int slow = dial(fx), other = dial(fx);
+	struct buf small = { 0 };
+
+	(void)!send(slow, CALL(1, "big", "{}"), strlen(CALL(1, "big", "{}")), 0);
+	(void)!recv(slow, &(char){ 0 }, 1, 0);
+	(void)!send(other, CALL(1, "note", "{}"), strlen(CALL(1, "note", "{}")), 0);
+	(void)read_lines_until(other, "}", &small);
+	(void)!send(other, CALL(1, "big", "{}"), strlen(CALL(1, "big", "{}")), 0);
+	shutdown(other, SHUT_WR);
+	read_to_end(other, &fx->answer);
+	buf_reset(&small);
+	read_to_end(slow, &small);
+	fx->code = (int)small.len;
+	buf_done(&small);
+	close(slow);
+	close(other);
+	return client_ends(fx);
+}
+
+static void test_rpc_server__disconnects_a_stranger_that_does_not_read_a_large_answer(void **state)
+{
+	struct fixture *fx = *state;
+
+	fx->options.trusts = trusts_nobody;
+	fx->options.large_answer_ns = 100 * NS_PER_MS;
+	run_with(fx, wait_for_one_that_does_not_read);
+	assert_int_equal(fx->noted, 1);
+	assert_true(fx->answer.len > BIG);
+	assert_in_range(fx->code, 1, BIG - 1);
 }
 
 static void test_rpc_server__skips_calls_whose_caller_is_gone(void **state)
@@ -412,6 +500,9 @@ static void test_rpc_client__reports_a_missing_server(void **state)
 RUN_TESTS(SERVER_TEST(test_rpc_server__answers_pipelined_calls_in_order_even_after_a_bad_one),
           SERVER_TEST(test_rpc_server__returns_errors_of_the_table_and_of_methods),
           SERVER_TEST(test_rpc_server__executes_a_notification_without_an_answer),
+          SERVER_TEST(test_rpc_server__does_not_execute_a_notification_that_only_reads),
+          SERVER_TEST(test_rpc_server__makes_large_answers_of_a_user_one_after_another),
+          SERVER_TEST(test_rpc_server__disconnects_a_stranger_that_does_not_read_a_large_answer),
           SERVER_TEST(test_rpc_server__skips_calls_whose_caller_is_gone),
           SERVER_TEST(test_rpc_server__accepts_a_last_line_without_newline),
           SERVER_TEST(test_rpc_server__answers_hundreds_of_calls_at_once),

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "check.h"
 #include "model_kit.h"
 #include "serve/resource_context.h"
@@ -224,6 +225,29 @@ static void test_recent__keeps_the_last_process_events_in_order(void **state)
 	snapshot_done(&snap);
 }
 
+static void test_recent__keeps_what_is_notable_in_a_storm_of_births(void **state)
+{
+	struct snapshot snap = { 0 };
+	struct recent_events r = { .is_notable = true };
+	struct buf out = { 0 };
+
+	*vec_push(&snap.jobs, 1) = (struct job){ .id = "a", .uid = 7 };
+	*vec_push(&snap.events, 2000) = (struct event){ .kind = EVENT_OOM, .id.pid = 5 };
+	*vec_push(&snap.events, 2000) = (struct event){ .kind = EVENT_EXIT, .id.pid = 6, .signal = 9 };
+	for (pid_t pid = 100; pid < 1000; pid++) {
+		*vec_push(&snap.events, 2000) = (struct event){ .kind = EVENT_SPAWN, .id.pid = pid };
+		*vec_push(&snap.events, 2000) = (struct event){ .kind = EVENT_EXIT, .id.pid = pid };
+	}
+	recent_events_add(&r, &snap);
+	put_recent(&r, 1000, &out);
+	assert_int_equal(count_text(out.at, "\"event_type\""), 2);
+	assert_non_null(strstr(out.at, "\"oom\""));
+	assert_non_null(strstr(out.at, "\"signal_num\":9,"));
+	buf_done(&out);
+	recent_events_done(&r);
+	snapshot_done(&snap);
+}
+
 static void add_recent(struct recent_events *r, struct snapshot *snap, int32_t job, uint32_t uid,
                        pid_t pid, size_t n)
 {
@@ -369,6 +393,116 @@ static void test_context__names_the_anomalies_that_last(void **state)
 	sample_done(&cur);
 }
 
+/* ---- a recorder whose job is gone ------------------------------------------------------------ */
+
+struct forgetful {
+	struct loop *loop;
+	struct engine *engine;
+	job_handle first; /* -1: none was registered yet */
+	struct loop_source *committer;
+	void (*done)(void *self, bool is_stored); /* of the commit that is awaited */
+	void *done_self;
+	int fd;
+	size_t len;
+	char answers[4096];
+};
+
+static bool shares_no_store(void *self, const struct serve_recorder *recorder,
+                            const struct job *job, bool is_gone)
+{
+	(void)self, (void)recorder, (void)job, (void)is_gone;
+	return false;
+}
+
+/* Makes room for the second job as the registry does when a user has too many. */
+static int register_and_forget(void *self, struct job *job, pid_t pid, struct err *err)
+{
+	struct forgetful *f = self;
+	struct jobs *jobs = engine_jobs(f->engine);
+
+	(void)pid, (void)err;
+	if (f->first >= 0)
+		jobs_remove(jobs, f->first);
+	job->handle = jobs_add(jobs, job)->row->job.handle;
+	if (f->first < 0)
+		f->first = job->handle;
+	return 0;
+}
+
+static void commit_now(void *self)
+{
+	struct forgetful *f = self;
+
+	f->done(f->done_self, true);
+}
+
+static void commit_soon(void *self, void (*done)(void *self, bool is_stored), void *done_self)
+{
+	struct forgetful *f = self;
+
+	f->done = done;
+	f->done_self = done_self;
+	loop_timer_set(f->committer, 0);
+}
+
+static void read_answers(void *self)
+{
+	struct forgetful *f = self;
+	ssize_t n = read(f->fd, f->answers + f->len, sizeof f->answers - 1 - f->len);
+
+	f->len += n > 0 ? (size_t)n : 0;
+	if (n <= 0 || strstr(f->answers, "\"id\":3"))
+		loop_stop(f->loop);
+}
+
+static void get_answers(struct forgetful *f, const struct serve_host *host, const char *calls)
+{
+	struct serve *serve = NULL;
+	struct loop_source *reader = NULL;
+	struct err err;
+	int sv[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sv), 0);
+	f->fd = sv[1];
+	assert_int_equal(write(f->fd, calls, strlen(calls)), strlen(calls));
+	assert_int_equal(serve_attach(f->loop, sv[0], host, NULL, NULL, &serve, &err), 0);
+	assert_int_equal(loop_add_reader(f->loop, f->fd, read_answers, f, &reader, &err), 0);
+	assert_int_equal(loop_run(f->loop, &err), 0);
+	loop_remove(reader);
+	serve_close(serve);
+	close(f->fd);
+}
+
+static void test_serve__finds_no_job_for_a_recorder_whose_job_was_removed(void **state)
+{
+	static const char calls[] =
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"job.start\",\"params\":{\"job_id\":\"first\",\"has_recorder\":true}}\n"
+		"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"job.start\",\"params\":{\"job_id\":\"second\"}}\n"
+		"{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"job.mark\",\"params\":{\"job_id\":\"first\",\"name\":\"m\"}}\n";
+	static const struct serve_daemon daemon = { .shares_store = shares_no_store,
+		                                    .start_job = register_and_forget,
+		                                    .commit_jobs = commit_soon };
+	struct fixture *fx = *state;
+	cleanup(freep) char *path = xasprintf("%s/proctor.db", fx->tree.path);
+	const struct engine_options options = { .sampler = { .no_bpf = true, .no_events = true },
+		                                .interval_ns = 3600 * NS_PER_S,
+		                                .recorder.store.path = path };
+	struct forgetful f = { .loop = fx->loop, .first = -1 };
+	struct serve_host host = {
+		.daemon = &daemon, .daemon_self = &f, .clients_max = 8, .clients_per_uid_max = 8
+	};
+	struct engine_totals totals;
+	struct err err;
+
+	assert_int_equal(engine_new(fx->loop, &options, &f.engine, &err), 0);
+	host.engine = f.engine;
+	f.committer = loop_add_timer(fx->loop, UINT64_MAX, commit_now, &f);
+	get_answers(&f, &host, calls);
+	loop_remove(f.committer);
+	engine_stop(f.engine, &totals);
+	assert_non_null(strstr(f.answers, "there is no job 'first'"));
+}
+
 #define SERVE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 RUN_TESTS(SERVE_TEST(test_serve_open__makes_a_door_for_its_owner_only_and_leaves_nothing),
@@ -378,7 +512,9 @@ RUN_TESTS(SERVE_TEST(test_serve_open__makes_a_door_for_its_owner_only_and_leaves
           SERVE_TEST(test_serve_open__refuses_what_belongs_to_another_user),
           SERVE_TEST(test_serve_open__does_not_mind_a_path_longer_than_an_address),
           SERVE_TEST(test_serve_publish__may_be_called_at_any_time),
+          SERVE_TEST(test_serve__finds_no_job_for_a_recorder_whose_job_was_removed),
           TEST(test_recent__keeps_the_last_process_events_in_order),
+          TEST(test_recent__keeps_what_is_notable_in_a_storm_of_births),
           TEST(test_recent__sorts_events_that_come_late),
           TEST(test_recent__is_displaced_neither_by_other_users_nor_outside_of_jobs),
           TEST(test_context__names_the_anomalies_that_last),
