@@ -16,17 +16,18 @@
 #include "daemon/privileges.h"
 #include "daemon/restore_jobs.h"
 #include "daemon/supervisor.h"
+#include "engine/job_commits.h"
 #include "engine/latest_snapshot.h"
 #include "engine/registry.h"
 #include "history/job_query.h"
 #include "kernel/kernel_file.h"
 #include "kernel/pid_namespace.h"
+#include "model/job_numbering.h"
 #include "serve/serve.h"
 
 #define NEWS_NS NS_PER_S
 #define FIRST_SEARCH_NS                                                                            \
 	(5 * NS_PER_S) /* for patterns: a daemon that is often restarted searches, too */
-#define NAMES_MAX 1000 /* ID.2 … ID.1000 */
 
 struct daemon {
 	const struct daemon_options *options;
@@ -35,6 +36,7 @@ struct daemon {
 	struct latest_snapshot latest;
 	struct listener listener;
 	struct serve *serve;
+	struct job_commits commits;
 	struct loop_source *watchdog, *news, *patterns;
 	struct traces_options traces;
 	uint64_t watchdog_ns;
@@ -109,32 +111,42 @@ static const struct job *find_job(const struct daemon *d, struct job_key key)
 	return row ? &row->job : NULL;
 }
 
-/* A job with a recorder that is back after it was lost has its id again. */
-static bool is_taken(const struct daemon *d, struct history *reader, const struct job *job)
-{
-	const struct job *other = find_job(d, job_key_of(job));
+struct wanted_id {
+	const struct daemon *daemon;
+	struct history *reader; /* NULL: only the jobs that are watched count */
+	const struct job *job;
+};
 
-	if (other && (!job->is_stored_by_other || other->status == JOB_RUNNING))
-		return true;
-	return reader && is_recorded(reader, job_key_of(job));
+/* A job with a recorder that is back after it was lost has its id again. */
+static int is_taken(void *self, const char *id, struct err *err)
+{
+	const struct wanted_id *w = self;
+	const struct job_key key = { w->job->uid, id };
+	const struct job *other = find_job(w->daemon, key);
+
+	(void)err;
+	if (other && (!w->job->is_stored_by_other || other->status == JOB_RUNNING))
+		return 1;
+	return w->reader && is_recorded(w->reader, key);
 }
 
-/* An id that the store knows already becomes ID.2, ID.3 …, as with `run`. A job with a recorder of its
- * own is not in our store. */
+/* An id that the store knows already becomes ID.2, ID.3 …, as with `run`. A job with a recorder of its own is not in
+ * our store. */
 static int find_free_id(const struct daemon *d, struct job *job, struct err *err)
 {
 	cleanup(history_closep) struct history *reader = NULL;
-	cleanup(freep) char *wanted = xstrdup(job->id);
+	struct wanted_id wanted = { .daemon = d, .job = job };
+	char id[JOB_ID_MAX];
+	int r;
 
 	if (!job->is_stored_by_other &&
 	    history_open(d->options->engine.recorder.store.path, &reader, err) < 0)
 		reader = NULL; /* the recorder meets the same problem, and reports it */
-	for (unsigned i = 2; is_taken(d, reader, job); i++) {
-		if (i > NAMES_MAX)
-			return err_set(err, EALREADY, "there are too many jobs '%s'", wanted);
-		snprintf(job->id, sizeof job->id, "%.*s.%u", JOB_ID_MAX - 16, wanted, i);
-	}
-	return 0;
+	wanted.reader = reader;
+	r = job_numbering_find_free(job->id, is_taken, &wanted, id, err);
+	if (r == 0)
+		memcpy(job->id, id, sizeof id);
+	return r;
 }
 
 /* With two running jobs of one id a user could not name either. A recorder has only one. */
@@ -159,14 +171,14 @@ static bool has_row(const struct daemon *d, struct history *reader, pid_t pid, c
 }
 
 /* A short job may have ended there, and its recorder too, before we read of it: its pid in a container is no longer
- * known. It began after it was announced; times are rounded. */
+ * known. */
 static bool has_job(struct history *reader, const struct job *job)
 {
 	struct job found;
 	struct err err;
 
-	return history_get_job(reader, job_key_of(job), &found, &err) == 0 &&
-	       found.started_ns + NS_PER_MS > job->started_ns;
+	return *job->recording && history_get_job(reader, job_key_of(job), &found, &err) == 0 &&
+	       strcmp(found.recording, job->recording) == 0;
 }
 
 /* Whoever owns the store could write anything into it; nobody else is believed. */
@@ -188,10 +200,11 @@ static bool shares_store(void *self, const struct serve_recorder *recorder, cons
 	        (is_gone && has_job(reader, job)));
 }
 
-/* 1: it is not on disk. */
-static int store_job(const struct daemon *d, const struct job *job)
+static void commit_jobs(void *self, void (*done)(void *self, bool is_stored), void *done_self)
 {
-	return job->is_stored_by_other || !engine_store_jobs(d->engine);
+	struct daemon *d = self;
+
+	job_commits_add(&d->commits, done, done_self);
 }
 
 static void take_past(void *self, job_handle job, const struct type_history *past)
@@ -216,23 +229,16 @@ static void load_pasts(struct daemon *d)
 			load_past(d, &(*row)->job);
 }
 
-static void copy_parent(const struct daemon *d, struct job *job)
-{
-	const struct job *from = &job_roster_get(&engine_jobs(d->engine)->roster, job->handle)->job;
-
-	memcpy(job->parent, from->parent, sizeof job->parent);
-	job->has_parent_uid = from->has_parent_uid;
-	job->parent_uid = from->parent_uid;
-}
-
 /* A recorder announces its job to us, too, that it announced to the daemon before us: we go on with that one. */
 static bool resume_job(struct daemon *d, struct job *job, pid_t pid)
 {
 	vec_each(&engine_jobs(d->engine)->roster.rows, row) {
 		struct job *known = &(*row)->job;
 
-		if (known->status != JOB_RUNNING || known->uid != job->uid || known->root.pid != pid ||
-		    !*known->recorded_as || strcmp(known->recorded_as, job->recorded_as) != 0)
+		if (known->status != JOB_RUNNING || known->uid != job->uid ||
+		    known->root.pid != pid || !*known->recorded_as ||
+		    strcmp(known->recorded_as, job->recorded_as) != 0 ||
+		    strcmp(known->recording, job->recording) != 0)
 			continue;
 		known->has_recorder = true;
 		*job = *known;
@@ -252,18 +258,17 @@ static int start_job(void *self, struct job *job, pid_t pid, struct err *err)
 	if (check_runs_once(d, job, err) < 0 || find_free_id(d, job, err) < 0 ||
 	    registry_start(d->engine, job, pid, &job->handle, err) < 0)
 		return -err->code;
-	copy_parent(d, job);
+	/* As far as it is believed. */
+	*job = job_roster_get(&engine_jobs(d->engine)->roster, job->handle)->job;
 	load_past(d, job);
-	return store_job(d, job); /* an answered job survives if we are killed */
+	return 0;
 }
 
 static int end_job(void *self, job_handle job, const struct job_end *how, struct err *err)
 {
 	struct daemon *d = self;
 
-	if (registry_end(d->engine, job, how, err) < 0)
-		return -err->code;
-	return store_job(d, &job_roster_get(&engine_jobs(d->engine)->roster, job)->job);
+	return registry_end(d->engine, job, how, err);
 }
 
 static void lose_job(void *self, job_handle job)
@@ -281,6 +286,7 @@ static int begin_answering(struct daemon *d, struct err *err)
 		.start_job = start_job,
 		.end_job = end_job,
 		.lose_job = lose_job,
+		.commit_jobs = commit_jobs,
 	};
 	const struct serve_host host = {
 		.engine = d->engine,
@@ -457,6 +463,7 @@ static int begin_watching(struct daemon *d, struct err *err)
 	if (engine_new(d->loop, &options, &d->engine, err) < 0)
 		return -err->code;
 	registry_begin(d->engine);
+	job_commits_init(&d->commits, d->loop, d->engine);
 	set_pipeline(d);
 	restore_jobs(d->engine, options.recorder.store.path);
 	return 0;
@@ -498,6 +505,7 @@ static int begin(struct daemon *d, struct err *err)
 static void end(struct daemon *d, struct engine_totals *ret)
 {
 	listener_close(&d->listener);
+	job_commits_done(&d->commits);
 	serve_close(d->serve);
 	d->serve = NULL;
 	strace_spawner_close(d->traces.spawner);

@@ -16,7 +16,7 @@
 #include "daemon/supervisor.h"
 #include "rpc/socket_address.h"
 
-#define BACKLOG 1024
+#define BACKLOG 128 /* a client that connects in a storm of others waits for so many at most */
 #define LOCK_TIMEOUT_NS (5 * NS_PER_S)
 
 /* Every user may enter the directory, but only we may write to it. */

@@ -93,11 +93,16 @@ static struct watched_job *add_job(struct jobs *jobs, const struct job *job, str
 	return w;
 }
 
-/* A process is in one job: a second one would take it and its descendants from the first. */
-static int check_root(const struct jobs *jobs, struct proc_id root, struct err *err)
+/* A process is in one job: a second one would take it and its descendants from the first. `checked`: the one whose
+ * owner was looked up. */
+static int check_root(const struct jobs *jobs, struct proc_id root, struct proc_id checked,
+                      struct err *err)
 {
 	if (!root.start_ticks || !process_lookup_is_alive(jobs->reader, root))
 		return err_set(err, ENOENT, "there is no process with pid %d", root.pid);
+	if (checked.start_ticks && checked.start_ticks != root.start_ticks)
+		return err_set(err, ENOENT, "process %d ended, and another one has its pid",
+		               root.pid);
 	vec_each(&jobs->roster.rows, row)
 		if ((*row)->job.status == JOB_RUNNING && proc_id_eq((*row)->job.root, root))
 			return err_set(err, EALREADY, "process %d already belongs to job '%s'",
@@ -122,19 +127,40 @@ static void add_born(struct engine *e, struct watched_job *w, struct proc_id roo
  * process in it. A job that we have by another id than its recorder is named by ours. */
 static void find_parent(const struct jobs *jobs, struct job *job)
 {
-	bool is_below_root = job->root.pid && !job->has_recorder;
 	const struct job *outer;
 
 	job->has_parent_uid = *job->parent != '\0';
 	job->parent_uid = job->uid;
 	if (!*job->parent)
 		return;
-	outer = parent_job_of(jobs, is_below_root ? job->root.pid : job->registrar.pid);
+	outer = parent_job_of(jobs, job->root.pid ? job->root.pid : job->registrar.pid);
 	if (!outer ||
 	    (strcmp(outer->id, job->parent) != 0 && strcmp(outer->recorded_as, job->parent) != 0))
 		return;
 	memcpy(job->parent, outer->id, sizeof job->parent);
 	job->parent_uid = outer->uid;
+}
+
+/* When the process began that a job is proven by: its first one, else the one that registered it. One that has ended is
+ * in the last sample, or began after it. */
+static uint64_t proven_since_boot_ns(const struct job *job, const struct sample *last)
+{
+	struct proc_id id = job->root.pid ? job->root : job->registrar;
+	const struct proc_sample *p;
+
+	if (id.start_ticks)
+		return id.start_ticks * NS_PER_TICK;
+	p = last ? sample_find_proc(last, id.pid) : NULL;
+	return p ? p->id.start_ticks * NS_PER_TICK : last ? last->boot_ns : 0;
+}
+
+/* A job begins neither before its process nor in the future, whatever was claimed. */
+static void bound_start(struct job *job, const struct sample *last)
+{
+	uint64_t now_ns = clock_wall_ns(), now_boot_ns = clock_boot_ns();
+	uint64_t age_ns = now_boot_ns - MIN(now_boot_ns, proven_since_boot_ns(job, last));
+
+	job->started_ns = MIN(MAX(job->started_ns, now_ns - MIN(now_ns, age_ns)), now_ns);
 }
 
 int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handle *ret,
@@ -148,7 +174,7 @@ int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handl
 	if (pid && watch_target_check_first(jobs->reader, pid, recorder, err) < 0)
 		return -err->code;
 	process_lookup_find_start(jobs->reader, &root);
-	if (pid && check_root(jobs, root, err) < 0) {
+	if (pid && check_root(jobs, root, job->root, err) < 0) {
 		/* Of a job that has a recorder we know what that reports, without figures. */
 		if (!job->has_recorder)
 			return -err->code;
@@ -161,6 +187,7 @@ int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handl
 		return err_set(err, ENOSPC, "at most %d jobs can be registered at a time",
 		               JOBS_MAX);
 	process_lookup_find_start(jobs->reader, &w->row->job.registrar);
+	bound_start(&w->row->job, sampler_last(engine_sampler(e)));
 	engine_read_events(e);
 	find_parent(jobs, &w->row->job);
 	*ret = w->row->job.handle;

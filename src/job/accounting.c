@@ -66,7 +66,7 @@ static void begin_mark(struct accounting *t, struct proc_id id, const struct pro
  * of equals it is the one that ends last, which is the parent. */
 static void take_peak(struct accounting *t, uint64_t bytes, pid_t pid, const char *comm)
 {
-	if (own_program_is_one(comm)) {
+	if (own_program_is_small_one(comm, bytes)) {
 		t->our_peak_bytes = MAX(t->our_peak_bytes, bytes);
 		return;
 	}
@@ -167,7 +167,7 @@ static void take_seen(struct accounting *t, struct proc_id id, const char *comm,
 	/* The mark may be that of an earlier tick. */
 	uint64_t bytes = accounting_mark_counts(t, id, mark) ? MAX(mark, rss) : rss;
 
-	if (own_program_is_one(comm)) {
+	if (own_program_is_small_one(comm, bytes)) {
 		t->our_peak_bytes = MAX(t->our_peak_bytes, bytes);
 		return;
 	}
@@ -230,6 +230,7 @@ void accounting_end_tick(struct accounting *t)
 void accounting_take_used(struct accounting *t, struct figure used, uint64_t boot_ns)
 {
 	t->has_samples = true;
+	t->used_is_bound |= used.quality == QUALITY_AT_LEAST;
 	if (!figure_is_known(used) || used.value <= t->peak_used_bytes)
 		return;
 	t->peak_used_bytes = used.value;
@@ -288,6 +289,7 @@ void accounting_resume(struct accounting *t, const struct job *job, uint64_t end
 	memcpy(t->largest_name, job->largest_name, sizeof t->largest_name);
 	t->peak_used_bytes = figure_of(job, JOB_FIGURE_PEAK_USED);
 	t->peak_at_ns = figure_of(job, JOB_FIGURE_PEAK_AT);
+	t->used_is_bound = job->figures[JOB_FIGURE_PEAK_USED].quality == QUALITY_AT_LEAST;
 	t->lost = true; /* it was not watched in between */
 }
 

@@ -23,6 +23,7 @@ struct accounting {
 	pid_t largest_pid;
 	char largest_name[COMM_LEN];
 	uint64_t peak_used_bytes, peak_at_ns; /* the most at one tick; ns since the start */
+	bool used_is_bound;                   /* … and there was memory that is not in it */
 	bool has_samples;
 	struct map
 		seen; /* proc_key → CPU time when it was sampled last, of those without a reported end */

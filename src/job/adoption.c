@@ -7,11 +7,11 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "job/process_origin.h"
 #include "job/signature.h"
 #include "job/watched_job.h"
 #include "kernel/cgroup_dir.h"
 #include "kernel/process_reader.h"
-#include "model/own_program.h"
 #include "model/process_slots.h"
 
 #define READS_MAX 50               /* of environments at a tick */
@@ -24,8 +24,14 @@
 
 static_assert(OVERLAP_BYTES > sizeof(SIGNATURE_VARIABLE) + JOB_ID_MAX, "an entry fits into both");
 
-/* What is known of a process. */
+/* What is known of a process, and of the program that it runs. */
 struct note {
+	struct origin {
+		pid_t parent; /* that started it, or had it when it was first seen; 0: not known */
+		uint32_t uid; /* that it had at some time, besides root; 0: none … */
+		bool has_others; /* … and another one */
+		bool is_seen;    /* by a tick, not only born */
+	} origin;
 	char comm[COMM_LEN];
 	uint32_t command_len;
 	bool environ_is_known;
@@ -120,14 +126,49 @@ static bool is_any_open(const struct job_roster *t)
 
 /* ---- what is known of each process ----------------------------------------------------------- */
 
+static void forget_program(struct note *note)
+{
+	*note = (struct note){ .origin = note->origin };
+}
+
+static void add_user(struct origin *o, uint32_t uid)
+{
+	o->has_others |= uid && o->uid && uid != o->uid;
+	if (uid)
+		o->uid = uid;
+}
+
+void adoption_learn(struct adoption *a, const struct event *events, size_t n)
+{
+	for (const struct event *e = events; e < events + n; e++) {
+		bool is_birth = e->kind == EVENT_SPAWN;
+		struct note *note = is_birth || e->kind == EVENT_EXEC
+		                            ? process_slots_see(&a->notes, e->id)
+		                            : NULL;
+
+		if (!note)
+			continue;
+		add_user(&note->origin, e->uid);
+		if (is_birth && !note->origin.is_seen)
+			note->origin.parent = e->ppid;
+	}
+}
+
 /* NULL: there is no room for more. */
 static struct note *notes_see(struct adoption *a, const struct proc_sample *p)
 {
 	struct note *note = process_slots_see(&a->notes, p->id);
 
-	if (note &&
-	    (note->command_len != p->command.len || memcmp(note->comm, p->comm, COMM_LEN) != 0)) {
-		*note = (struct note){ .command_len = p->command.len };
+	if (!note)
+		return NULL;
+	add_user(&note->origin, p->uid);
+	/* Orphans become children of process 1: it did not start them. */
+	if (!note->origin.is_seen && !note->origin.parent && p->ppid > 1)
+		note->origin.parent = p->ppid;
+	note->origin.is_seen = true;
+	if (note->command_len != p->command.len || memcmp(note->comm, p->comm, COMM_LEN) != 0) {
+		forget_program(note);
+		note->command_len = p->command.len;
 		memcpy(note->comm, p->comm, COMM_LEN);
 	}
 	return note;
@@ -141,17 +182,17 @@ static void notes_forget_programs(struct adoption *a, const struct sample *s)
 		                                          : NULL;
 
 		if (note)
-			*note = (struct note){ 0 };
+			forget_program(note);
 	}
 }
 
 /* ---- by control group ------------------------------------------------------------------------ */
 
-/* It lives, belongs to no job yet, and is neither us nor a helper of ours. */
+/* It lives, belongs to no job yet, and is neither us nor a child of ours: those are our helpers. */
 static bool is_adoptable(const struct tick *k, const struct proc_sample *p)
 {
 	return p->state != 'Z' && p->state != 'X' && p->id.pid != k->self &&
-	       !own_program_is_helper(p->comm) && job_roster_find(k->t, p->id).job < 0;
+	       p->ppid != k->self && job_roster_find(k->t, p->id).job < 0;
 }
 
 static void adopt(struct tick *k, const struct proc_sample *p, struct job_ref ref)
@@ -281,13 +322,30 @@ static bool is_above(const struct tick *k, const struct proc_sample *p, const st
 	return false;
 }
 
+/* A parent that has ended cannot be judged, nor can one whose pid was reused. A process that was another user's before, but for
+ * root's, may have been replaced by sudo. */
+static bool has_own_word(const struct tick *k, const struct proc_sample *p, const struct note *note,
+                         const struct job *job)
+{
+	struct process_reader *reader = k->a->reader;
+	const struct origin *o = &note->origin;
+	const struct proc_sample *parent = sample_find_proc(k->s, o->parent);
+
+	if (!parent || parent->id.start_ticks > p->id.start_ticks || o->has_others ||
+	    (o->uid && o->uid != job->uid))
+		return false;
+	if (job_roster_find(k->t, parent->id).job == job->handle)
+		return process_origin_is_own(reader, p->id.pid, job->uid);
+	return process_origin_is(reader, p->id.pid, o->parent, job->uid);
+}
+
 static bool may_adopt(const struct tick *k, const struct proc_sample *p, const struct job_row *row)
 {
 	return is_open(row) && row->job.uid == p->uid && !is_above(k, p, &row->job);
 }
 
 static job_handle find_by_environ(const struct tick *k, const struct proc_sample *p,
-                                  const struct note *note)
+                                  struct note *note)
 {
 	if (!note->id_hash)
 		return -1;
@@ -296,8 +354,12 @@ static job_handle find_by_environ(const struct tick *k, const struct proc_sample
 
 		if (!c->id_hash)
 			c->id_hash = hash_id((*row)->job.id);
-		if (c->id_hash == note->id_hash && may_adopt(k, p, *row))
+		if (c->id_hash != note->id_hash || !may_adopt(k, p, *row))
+			continue;
+		if (has_own_word(k, p, note, &(*row)->job))
 			return (*row)->job.handle;
+		note->id_hash = 0; /* a stranger's word: not read again */
+		break;
 	}
 	return -1;
 }
@@ -316,7 +378,8 @@ static job_handle find_by_workspace(const struct tick *k, const struct proc_samp
 		const struct job_claim *c = &(*row)->watched->claim;
 
 		if (c->serial <= note->serial || !c->workspace || strlen(c->workspace) <= longest ||
-		    !signature_workspace(command, c->workspace) || !may_adopt(k, p, *row))
+		    !signature_workspace(command, c->workspace) || !may_adopt(k, p, *row) ||
+		    !has_own_word(k, p, note, &(*row)->job))
 			continue;
 		best = (*row)->job.handle;
 		longest = strlen(c->workspace);

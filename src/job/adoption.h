@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* adoption.h - processes that descend from no job and belong to one all the same: because they are
  * in its control group, have its id in $PROCTOR_JOB_ID, or name its workspace in their command
- * line; in this order. The last two count for processes of the job's user only.
+ * line; in this order. The last two count only for processes that have the job's user as real, effective and
+ * saved one, run no program with more rights than its caller had (AT_SECURE), and whose parent, as it was when the process
+ * was first seen, is such a process too or a member of the job: others carry a stranger's environment and arguments.
  *
  * It is made for every tick: an environment is read once for each program that a process runs, some
  * at a time, and nothing of it is kept but a hash of the id; a command line is compared once
@@ -24,6 +26,8 @@ DEFINE_CLEANUP(struct adoption *, adoption_free)
  * adopts none. */
 void adoption_claim(struct adoption *a, const struct job_roster *t, struct watched_job *w,
                     const char *cgroup, const char *workspace);
+/* Notes the parent and the user of each process as it started. Call it with all events, in their order. */
+void adoption_learn(struct adoption *a, const struct event *events, size_t n);
 /* At each tick: adopts processes into running jobs of the table that have no recorder of their own.
  * True when it found any. */
 bool adoption_tick(struct adoption *a, const struct sample *s, struct job_roster *t,

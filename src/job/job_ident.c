@@ -145,3 +145,11 @@ int job_ident_check(const char *name, struct err *err)
 		               "'%s' has more than letters, digits and . _ + - : @ in it", name);
 	return 0;
 }
+
+int job_ident_check_id(const char *id, struct err *err)
+{
+	if (strchr(id, ':'))
+		return err_set(err, EINVAL,
+		               "an id has no ':': USER:ID names a job of another user");
+	return job_ident_check(id, err);
+}

@@ -17,6 +17,8 @@ void job_ident_new(const char *type, uint64_t wall_ns, pid_t pid, uint64_t rando
  * - : @ and begins with none of . - (ids are names of directories, and are typed after options). */
 #define JOB_NAME_MAX 96
 int job_ident_check(const char *name, struct err *err) must_check;
+/* The same for an id: it has no colon, so that USER:ID cannot be one. */
+int job_ident_check_id(const char *id, struct err *err) must_check;
 
 int job_ident_check_tag_key(const char *key, struct err *err) must_check;
 /* "K=V" texts to the JSON object of struct job's tags; none: "". Keys have letters, digits and . _

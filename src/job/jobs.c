@@ -12,7 +12,6 @@
 #include "job/cgroup/oom_watch.h"
 #include "kernel/process_peek.h"
 #include "kernel/process_lookup.h"
-#include "model/own_program.h"
 
 #define USAGES_MAX 1024          /* processes whose counters are read at a job's start and end */
 #define BIRTHS_MAX 20000         /* of a storm; the next scan finds those that are left of it */
@@ -131,19 +130,13 @@ static bool descendants_add(struct kin *kin, struct proc_id id, pid_t ppid)
 	return true;
 }
 
-/* A member that has such a name is the parent of a helper that starts. */
-static bool is_helper(const struct jobs *jobs, const struct proc_sample *p)
-{
-	return own_program_is_helper(p->comm) && !members_has(&jobs->members, p->id.pid);
-}
-
 static bool kin_grows(struct kin *kin, const struct jobs *jobs, const struct sample *last)
 {
 	bool found = false;
 
 	if (last)
 		vec_each(&last->procs, p)
-			found |= !is_helper(jobs, p) && descendants_add(kin, p->id, p->ppid);
+			found |= descendants_add(kin, p->id, p->ppid);
 	vec_each(&jobs->births, birth)
 		found |= descendants_add(kin, birth->id, birth->ppid);
 	return found;
@@ -383,7 +376,7 @@ static void note_births(struct jobs *jobs, const struct event *events, size_t n)
 	for (const struct event *e = events; e < events + n; e++) {
 		struct jobs_birth *birth;
 
-		if (e->kind != EVENT_SPAWN || own_program_is_helper(e->comm))
+		if (e->kind != EVENT_SPAWN)
 			continue;
 		birth = vec_push(&jobs->births, BIRTHS_MAX);
 		if (birth)
@@ -398,8 +391,11 @@ void jobs_learn_events(struct jobs *jobs, const struct sample *s)
 		const struct event *events = s->events.at + jobs->learned;
 		size_t n = s->events.len - jobs->learned;
 
-		if (jobs->adoption)
+		if (jobs->adoption) {
 			note_births(jobs, events, n);
+			if (jobs->roster.rows.len)
+				adoption_learn(jobs->adoption, events, n);
+		}
 		members_learn(&jobs->members, &jobs->roster, events, n, &jobs->root);
 		unreaped_learn(&jobs->unreaped, &jobs->roster, events, n);
 	}

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "model/own_program.h"
 
 #define GRAVES_MAX ((size_t)1 << 20)
 #define REMEMBER_NS (30 * NS_PER_S) /* totals of the dead come late when their parent is slow */
@@ -12,7 +11,6 @@
 void members_done(struct members *m)
 {
 	map_done(&m->living);
-	map_done(&m->helpers);
 	vec_done(&m->graves);
 }
 
@@ -102,23 +100,12 @@ struct proc_id members_find(const struct members *m, pid_t pid)
 	return id;
 }
 
-static struct job_ref place_of_helper(const struct members *m, const struct job_roster *t,
-                                      pid_t pid)
-{
-	uint64_t packed;
-
-	if (!map_get(&m->helpers, (uint64_t)pid, &packed) ||
-	    !job_roster_get(t, (job_handle)(packed >> 32)))
-		return (struct job_ref){ .job = -1 };
-	return (struct job_ref){ .job = (job_handle)(packed >> 32), .sheet = (uint32_t)packed };
-}
-
 struct job_ref members_place(const struct members *m, const struct job_roster *t, pid_t pid)
 {
 	struct proc_id id = { .pid = pid };
 
 	if (!map_get(&m->living, (uint64_t)pid, &id.start_ticks))
-		return place_of_helper(m, t, pid);
+		return (struct job_ref){ .job = -1 };
 	return job_roster_find(t, id);
 }
 
@@ -138,11 +125,11 @@ void members_mark_ended(struct members *m, const struct job_roster *t, struct pr
 		*grave = (struct member_grave){ id, since_boot_ns };
 }
 
-static struct job_ref place_below(const struct members *m, const struct job_roster *t, pid_t pid,
-                                  pid_t ppid, const struct members_root *root)
+static struct job_ref place_below(const struct members *m, const struct job_roster *t,
+                                  struct proc_id id, pid_t ppid, const struct members_root *root)
 {
 	if (ppid && ppid == root->pid)
-		return root->is_helper && root->is_helper(root->self, pid)
+		return root->is_helper && root->is_helper(id)
 		               ? (struct job_ref){ .job = -1 }
 		               : root->to;
 	return members_place(m, t, ppid);
@@ -161,22 +148,7 @@ static void add_child(struct members *m, struct job_roster *t, const struct even
 {
 	if (ref.job < 0 || is_closed(t, ref.job, birth->boot_ns))
 		return;
-	if (own_program_is_helper(birth->comm))
-		map_put(&m->helpers, (uint64_t)birth->id.pid,
-		        (uint64_t)(uint32_t)ref.job << 32 | ref.sheet);
-	else
-		members_add(m, t, birth->id, ref);
-}
-
-/* Our helpers run no other program: it only had the name. */
-static void unmask(struct members *m, struct job_roster *t, const struct event *exec)
-{
-	struct job_ref ref = place_of_helper(m, t, exec->id.pid);
-
-	if (ref.job < 0)
-		return;
-	map_del(&m->helpers, (uint64_t)exec->id.pid);
-	members_add(m, t, exec->id, ref);
+	members_add(m, t, birth->id, ref);
 }
 
 void members_learn(struct members *m, struct job_roster *t, const struct event *events, size_t n,
@@ -184,23 +156,11 @@ void members_learn(struct members *m, struct job_roster *t, const struct event *
 {
 	for (const struct event *e = events; e < events + n; e++) {
 		if (e->kind == EVENT_SPAWN) {
-			add_child(m, t, e, place_below(m, t, e->id.pid, e->ppid, root));
-		} else if (e->kind == EVENT_EXEC) {
-			unmask(m, t, e);
+			add_child(m, t, e, place_below(m, t, e->id, e->ppid, root));
 		} else if (e->kind == EVENT_EXIT) {
-			map_del(&m->helpers, (uint64_t)e->id.pid);
 			members_mark_ended(m, t, e->id, e->boot_ns);
 		}
 	}
-}
-
-static bool is_our_helper(const struct sample *s, const struct proc_sample *p)
-{
-	const struct proc_sample *parent = own_program_is_helper(p->comm)
-	                                           ? sample_find_proc(s, p->ppid)
-	                                           : NULL;
-
-	return parent && own_program_is_one(parent->comm);
 }
 
 /* A scan is in the order of pids, and after a wrap a child's pid may be smaller than its parent's: so
@@ -217,8 +177,8 @@ bool members_adopt(struct members *m, struct job_roster *t, const struct sample 
 
 			if (ref.job >= 0)
 				continue;
-			ref = place_below(m, t, p->id.pid, p->ppid, root);
-			if (ref.job < 0 || is_our_helper(s, p) || is_closed(t, ref.job, UINT64_MAX))
+			ref = place_below(m, t, p->id, p->ppid, root);
+			if (ref.job < 0 || is_closed(t, ref.job, UINT64_MAX))
 				continue;
 			members_add(m, t, p->id, ref);
 			again = found = true;

@@ -13,8 +13,7 @@ struct member_grave {
 };
 
 struct members {
-	struct map living;  /* pid → start ticks */
-	struct map helpers; /* pid → where it would belong: processes of our own, no members */
+	struct map living; /* pid → start ticks */
 	VEC(struct member_grave) graves; /* the dead, while late events about them may come */
 };
 
@@ -28,10 +27,9 @@ void members_drop(struct members *m, struct job_roster *t, struct proc_id id);
 /* A process whose children belong to a job though it does not itself: us. A process can create a
  * sibling (CLONE_PARENT), and a sibling of the job's first process is our child. */
 struct members_root {
-	pid_t pid;                                /* 0: none */
-	struct job_ref to;                        /* where its children belong */
-	bool (*is_helper)(void *self, pid_t pid); /* … but for these; NULL: no exceptions */
-	void *self;
+	pid_t pid;                            /* 0: none */
+	struct job_ref to;                    /* where its children belong */
+	bool (*is_helper)(struct proc_id id); /* … but for these; NULL: no exceptions */
 };
 
 /* The living leave their job, which has ended; returns how many. The dead stay, for late events about
@@ -53,5 +51,5 @@ void members_forget(struct members *m, struct job_roster *t, uint64_t now_boot_n
 bool members_has(const struct members *m, pid_t pid);
 /* The process that has this pid, or had it last, of those that ended a while ago; start_ticks 0: none is known. */
 struct proc_id members_find(const struct members *m, pid_t pid);
-/* Where it belongs, or would if it were not a helper; job -1: nowhere. */
+/* Where it belongs; job -1: nowhere. */
 struct job_ref members_place(const struct members *m, const struct job_roster *t, pid_t pid);

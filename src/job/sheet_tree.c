@@ -34,7 +34,8 @@ static void add_process(struct sheet_tree *t, const struct proc_snap *p,
 void sheet_tree_take(const struct job_roster *jobs, const struct snapshot *snap)
 {
 	vec_each(&snap->procs, p) {
-		bool counts = !own_program_is_one(p->s.comm) && readings_or(&p->s.r, PROC_RSS, 0);
+		uint64_t rss = readings_or(&p->s.r, PROC_RSS, 0);
+		bool counts = rss && !own_program_is_small_one(p->s.comm, rss);
 		struct sheet *sheet = counts ? find(jobs, snap, p->job, p->sheet) : NULL;
 
 		if (sheet)

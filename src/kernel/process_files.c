@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernel/process_files.h"
 
+#include <elf.h>
 #include <string.h>
 
 #define PF_WQ_WORKER 0x20 /* flag of kworkers, part of what /proc/PID/stat shows */
@@ -159,6 +160,53 @@ uint64_t process_files_parse_shmem(struct scan status)
 		if (scan_lit(&line, "RssShmem:") && scan_u64(&line, &kib))
 			return kib * 1024;
 	return 0;
+}
+
+/* Uid:	1000	0	0	0 */
+bool process_files_parse_uids(struct scan status, uint32_t ret[static 3])
+{
+	struct scan line;
+	uint64_t uid[3];
+
+	while (scan_line(&status, &line)) {
+		if (!scan_lit(&line, "Uid:"))
+			continue;
+		for (int i = 0; i < 3; i++)
+			if (!scan_u64(&line, &uid[i]) || uid[i] > UINT32_MAX)
+				return false;
+		for (int i = 0; i < 3; i++)
+			ret[i] = (uint32_t)uid[i];
+		return true;
+	}
+	return false;
+}
+
+/* Numbers of the program's own size. */
+static uint64_t read_word(const char *at, size_t bytes)
+{
+	uint64_t wide = 0;
+	uint32_t narrow = 0;
+
+	memcpy(bytes == sizeof wide ? (void *)&wide : (void *)&narrow, at, bytes);
+	return bytes == sizeof wide ? wide : narrow;
+}
+
+/* Pairs of a key and a value. Keys are small: of a 32-bit program, the first 64 bits hold its first pair, and only a value of
+ * 0 would make that a key. */
+bool process_files_parse_secure(struct scan auxv, bool *ret)
+{
+	enum { KEYS = 256 };
+	size_t bytes = scan_left(&auxv) >= sizeof(uint64_t) &&
+	                               read_word(auxv.p, sizeof(uint64_t)) < KEYS
+	                       ? sizeof(uint64_t)
+	                       : sizeof(uint32_t);
+
+	for (; scan_left(&auxv) >= 2 * bytes; auxv.p += 2 * bytes)
+		if (read_word(auxv.p, bytes) == AT_SECURE) {
+			*ret = read_word(auxv.p + bytes, bytes) != 0;
+			return true;
+		}
+	return false;
 }
 
 /* Pss_Anon:           112 kB

@@ -26,6 +26,7 @@
 	X(FILE_INFO, "fdinfo", 32 << 10) /* … and its state */                                     \
 	X(CWD, "cwd", 256)               /* where the link points to */                            \
 	X(MEMORY, "mem", PROCESS_MEMORY_MAX)                                                       \
+	X(AUXV, "auxv", 1024) /* of the kernel, to the program that it runs */                     \
 	X(MAPS, "maps", 256 << 10)                                                                 \
 	X(DRM, "fdinfo", 32 << 10) /* of all open files of GPUs: kernel/drm_fdinfo.h */
 #define PROCESS_TEXT_MAX 4096
@@ -56,6 +57,10 @@ bool process_files_parse_statm(struct scan text, uint64_t page_bytes, struct pro
 uint64_t process_files_parse_anon(struct scan statm, uint64_t page_bytes);
 /* Of status: shared memory that is resident; 0 before Linux 4.5. */
 uint64_t process_files_parse_shmem(struct scan status);
+/* Of status too: the real, effective and saved user. */
+bool process_files_parse_uids(struct scan status, uint32_t ret[static 3]);
+/* Of auxv: whether the program was started with more rights than its caller had. */
+bool process_files_parse_secure(struct scan auxv, bool *ret);
 /* Of smaps_rollup. */
 struct proc_pss process_files_parse_pss(struct scan rollup);
 /* status, limits, io or smaps_rollup. The limit of open files is the soft one; false: unlimited. */

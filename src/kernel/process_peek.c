@@ -10,6 +10,7 @@
 #include "kernel/kernel_file.h"
 
 #define CPUS_MAX 65536
+#define CPU_USED_UP 0.85 /* of a limit of CPU time, by the time that is reported */
 
 static ssize_t read_file(int root_fd, pid_t pid, const char *name, char *to, size_t cap)
 {
@@ -113,6 +114,34 @@ uint64_t process_peek_address_limit(int root_fd, pid_t pid)
 		if (scan_lit(&line, "Max address space"))
 			return scan_u64(&line, &bytes) ? bytes : 0;
 	return 0;
+}
+
+/* Max cpu time              60                   3600                 seconds */
+static uint64_t hard_cpu_limit_s(struct scan s)
+{
+	struct scan line, soft;
+	uint64_t hard;
+
+	while (scan_line(&s, &line))
+		if (scan_lit(&line, "Max cpu time"))
+			return scan_word(&line, &soft) && scan_u64(&line, &hard) ? hard : 0;
+	return 0;
+}
+
+uint64_t process_peek_used_up_cpu_ns(int root_fd, pid_t pid)
+{
+	char text[4096];
+	ssize_t n = read_file(root_fd, pid, "limits", text, sizeof text);
+	uint64_t limit_s = hard_cpu_limit_s(scan_mem(text, n > 0 ? (size_t)n : 0));
+	struct process_files_stat st;
+
+	if (!limit_s || (n = read_file(root_fd, pid, "stat", text, sizeof text)) <= 0 ||
+	    !process_files_parse_stat(scan_mem(text, (size_t)n), &st))
+		return 0;
+	return (double)readings_or(&st.r, PROC_CPU_TIME, 0) >=
+	                       CPU_USED_UP * (double)limit_s * (double)NS_PER_S
+	               ? limit_s * NS_PER_S
+	               : 0;
 }
 
 int process_peek_ended_io(int root_fd, pid_t pid, struct proc_readings *ret)

@@ -6,7 +6,9 @@
 
 #include "base/defs.h"
 
-bool own_program_is_helper(const char *comm)
+#define MOST_BYTES (UINT64_C(128) << 20) /* with sanitizers, too */
+
+static bool is_helper(const char *comm)
 {
 	static const char *const names[] = { OURS_DETECTOR, OURS_WAKER, OURS_GPU,
 		                             OURS_CAPTURE,  OURS_TRACE, OURS_NETLINK, OURS_HOOK };
@@ -21,5 +23,10 @@ bool own_program_is_helper(const char *comm)
 
 bool own_program_is_one(const char *comm)
 {
-	return strcmp(comm, OURS_NAME) == 0 || own_program_is_helper(comm);
+	return strcmp(comm, OURS_NAME) == 0 || is_helper(comm);
+}
+
+bool own_program_is_small_one(const char *comm, uint64_t rss_bytes)
+{
+	return rss_bytes <= MOST_BYTES && own_program_is_one(comm);
 }

@@ -5,11 +5,11 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define OURS_NAME "proctor"
 
-/* Their small helper processes. They are born with these names, so that an event of a birth identifies
- * them at once. */
+/* Their small helper processes. A name proves nothing: which of them are ours is known by thread_is_helper(). */
 #define OURS_DETECTOR OURS_NAME "-signals"
 #define OURS_WAKER OURS_NAME "-waker"
 #define OURS_GPU OURS_NAME "-gpu"
@@ -18,6 +18,7 @@
 #define OURS_NETLINK OURS_NAME "-netlink"
 #define OURS_HOOK OURS_NAME "-hook"
 
-/* `proctor` itself or one of its helpers. */
+/* The name is that of `proctor` itself or of one of its helpers. */
 bool own_program_is_one(const char *comm);
-bool own_program_is_helper(const char *comm);
+/* … and it has no more memory than these ever have: another one that took the name counts like any process. */
+bool own_program_is_small_one(const char *comm, uint64_t rss_bytes);

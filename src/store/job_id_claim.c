@@ -2,68 +2,31 @@
 /* The first to claim a job id gets it. The row that holds it has no start: readers do not see it
  * until the job begins. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "model/job_numbering.h"
 #include "store/store_handle.h"
 
-#define CLAIM_MAX (1U << 30)
+struct wanted_id {
+	struct store *store;
+	uint32_t uid;
+};
 
-/* ID, ID.2, ID.3 …; a long id is cut to make room for the number. */
-static void name_of(const char *id, uint32_t number, char to[JOB_ID_MAX])
+static int is_taken(void *self, const char *id, struct err *err)
 {
-	char end[16] = "";
-	int len;
+	const struct wanted_id *w = self;
+	int64_t row = job_table_find(w->store, (struct job_key){ w->uid, id }, err);
 
-	if (number > 1)
-		snprintf(end, sizeof end, ".%u", number);
-	len = (int)MIN(strlen(id), JOB_ID_MAX - 1 - strlen(end));
-	snprintf(to, JOB_ID_MAX, "%.*s%s", len, id, end);
-}
-
-/* 1, 0, or -errno. */
-static int is_taken(struct store *st, struct job_key key, uint32_t number, struct err *err)
-{
-	char name[JOB_ID_MAX];
-	int64_t row;
-
-	name_of(key.id, number, name);
-	row = job_table_find(st, (struct job_key){ key.uid, name }, err);
 	return row < 0 ? (int)row : row > 0;
-}
-
-/* Numbers are given without gaps, so the first free one is found by doubling and halving: claiming
- * the same id again and again must not take longer each time. */
-static int find_free(struct store *st, struct job_key key, uint32_t *ret, struct err *err)
-{
-	uint32_t taken = 0, free = 1;
-	int r;
-
-	while ((r = is_taken(st, key, free, err)) > 0 && free < CLAIM_MAX) {
-		taken = free;
-		free *= 2;
-	}
-	while (r >= 0 && free - taken > 1) {
-		uint32_t middle = taken + (free - taken) / 2;
-
-		r = is_taken(st, key, middle, err);
-		if (r > 0)
-			taken = middle;
-		else
-			free = middle;
-	}
-	*ret = free;
-	return MIN(r, 0);
 }
 
 static int claim(struct store *st, struct job_key key, char name[JOB_ID_MAX], struct err *err)
 {
-	uint32_t number;
-	int64_t row = find_free(st, key, &number, err);
+	struct wanted_id wanted = { st, key.uid };
+	int64_t row = job_numbering_find_free(key.id, is_taken, &wanted, name, err);
 
 	if (row < 0)
 		return (int)row;
-	name_of(key.id, number, name);
 	row = job_table_add(st, (struct job_key){ key.uid, name }, err);
 	return row < 0 ? (int)row : 0;
 }

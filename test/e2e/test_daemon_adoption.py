@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: MIT
 """Processes that descend from no job and belong to one all the same: by their environment, control group or command line."""
 import os
+import shutil
 import signal
+import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
-from conftest import clean_environment
+from conftest import STORES, clean_environment
 from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
 from runkit import wait_for
 
@@ -23,6 +27,11 @@ def status_of(daemon, job_id):
 
 def wait_for_member(daemon, pid, job_id):
 	wait_for(lambda: job_ids(daemon).get(pid) == job_id)
+
+
+def uids_of(pid):
+	line = next(line for line in Path("/proc/%d/status" % pid).read_text(encoding="utf-8").splitlines() if line.startswith("Uid:"))
+	return [int(word) for word in line.split()[1:]]
 
 
 def with_id(job_id):
@@ -48,6 +57,61 @@ def test_a_process_with_the_jobs_id_in_its_environment_is_adopted(daemon, childr
 	early.wait()
 	daemon.result("job.end", job_id="far")
 	assert daemon.result("job.profile", job_id="far")["unique_pid_count"] == 4
+
+
+# Becomes root as sudo does, and starts a command with the environment of its caller; then it stays, ends, or is replaced by it.
+LIKE_SUDO = """
+import os, sys, time
+os.setresuid(0, 0, 0)
+child = 0 if sys.argv[1] == "exec" else os.fork()
+if not child:
+	os.execvp("sleep", ["sleep", "60"])
+print(child, flush=True)
+time.sleep(60 if sys.argv[1] == "stay" else 0)
+"""
+
+
+@pytest.fixture
+def set_uid():
+	"""set_uid(PROGRAM): a copy that runs as root, whoever starts it."""
+	place = Path(tempfile.mkdtemp(prefix="set-uid-", dir=STORES))
+	place.chmod(0o755)
+
+	def copy(program):
+		to = place / Path(program).name
+		shutil.copy(program, to)
+		to.chmod(0o4755)
+		return str(to)
+
+	yield copy
+	shutil.rmtree(place)
+
+
+@pytest.mark.needs_root
+def test_a_stranger_cannot_have_root_processes_join_a_job_of_root(daemon, children, set_uid):
+	"""Set-user-id programs keep the environment and the arguments of the user behind them; a stopped one does so for long."""
+	def stranger(*line, **how):
+		as_shell = ["setpriv", "--reuid=65534", "--clear-groups", "sh", "-c", 'exec "$@"', "sh"]
+		return children.spawn([*as_shell, *line], env=with_id("deploy"), text=True, **how)
+
+	worker = children.spawn(["sleep", "60"])
+	daemon.result("job.start", job_id="deploy", pid=worker.pid, workspace="/srv/deploy")
+	sleep, python = set_uid(shutil.which("sleep")), set_uid(os.path.realpath(sys.executable))
+	plain, stopped = stranger(sleep, "60"), stranger(sleep, "61")
+	naming = stranger(python, "-c", "import os, time; os.setresuid(0, 0, 0); time.sleep(60)", "/srv/deploy")
+	replaced = stranger(python, "-c", LIKE_SUDO, "exec")
+	started = [stranger(python, "-c", LIKE_SUDO, how, stdout=subprocess.PIPE) for how in ("stay", "end")]
+	foreign = [plain.pid, stopped.pid, naming.pid, replaced.pid, *(int(child.stdout.readline()) for child in started)]
+	stopped.send_signal(signal.SIGSTOP)
+	wait_for(lambda: all(uids_of(pid)[1] == 0 for pid in foreign))
+	own = children.spawn(["sleep", "62"], env=with_id("deploy"))
+	wait_for_member(daemon, own.pid, "deploy")
+	known = job_ids(daemon)
+	try:
+		assert [known[pid] for pid in foreign] == [None] * len(foreign)
+	finally:
+		os.kill(foreign[-1], signal.SIGKILL)
+		os.kill(foreign[-2], signal.SIGKILL)
 
 
 def test_a_daemon_that_comes_back_knows_the_first_process(daemon, children):

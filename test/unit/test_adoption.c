@@ -2,6 +2,8 @@
 /* Environments and groups are files of a throw-away tree. */
 #include "job/jobs.h"
 
+#include <elf.h>
+
 #include "check.h"
 #include "model_kit.h"
 #include "fake_machine.h"
@@ -10,12 +12,27 @@
 #define ROOT_B ((struct proc_id){ 200, 500 })
 #define UID 1000
 #define OUTSIDER 300
+#define SHELL 60 /* that outsiders were started by */
 
 struct fixture {
 	struct tree tree;
 	struct jobs *jobs;
 	struct sample s;
 };
+
+/* Its three users, and AT_SECURE. */
+static void put_origin(struct fixture *fx, pid_t pid, const uint32_t uids[3], uint64_t is_secure)
+{
+	const uint64_t auxv[] = { AT_PAGESZ, 4096, AT_SECURE, is_secure, AT_NULL, 0 };
+	char path[64], text[128];
+
+	snprintf(path, sizeof path, "proc/%d/status", (int)pid);
+	snprintf(text, sizeof text, "Name:\tx\nUid:\t%u\t%u\t%u\t%u\n", uids[0], uids[1], uids[2],
+	         uids[1]);
+	tree_puts(&fx->tree, path, text);
+	snprintf(path, sizeof path, "proc/%d/auxv", (int)pid);
+	tree_write(&fx->tree, path, (const char *)auxv, sizeof auxv);
+}
 
 static struct proc_sample *add(struct fixture *fx, pid_t pid, pid_t ppid, const char *command)
 {
@@ -24,6 +41,7 @@ static struct proc_sample *add(struct fixture *fx, pid_t pid, pid_t ppid, const 
 	p->ppid = ppid;
 	p->uid = UID;
 	p->command = sample_add_text(&fx->s, command, strlen(command));
+	put_origin(fx, pid, (const uint32_t[]){ UID, UID, UID }, 0);
 	return p;
 }
 
@@ -55,6 +73,7 @@ static struct fixture fixture_new(void)
 	fx.jobs = jobs_new(fx.tree.env.reader);
 	fx.jobs->adoption = adoption_new(fx.tree.env.root_fd, fx.tree.env.reader);
 	add(&fx, 50, 1, "orchestrate /data/a /data/b");
+	add(&fx, SHELL, 1, "sh");
 	add(&fx, 100, 50, "first of a");
 	add(&fx, 200, 50, "first of b");
 	return fx;
@@ -93,11 +112,11 @@ static void test_adoption__belong_to_the_job_in_their_environment(void **state)
 
 	add_job(&fx, "a", (struct claim){ .root = ROOT_A });
 	add_job(&fx, "b", (struct claim){ .root = ROOT_B });
-	add(&fx, OUTSIDER, 1, "x");
+	add(&fx, OUTSIDER, SHELL, "x");
 	add(&fx, 301, OUTSIDER, "its child");
-	add(&fx, 302, 1, "of no job");
-	add(&fx, 303, 1, "of a job that is not here");
-	add(&fx, 304, 1, "of another user")->uid = UID + 1;
+	add(&fx, 302, SHELL, "of no job");
+	add(&fx, 303, SHELL, "of a job that is not here");
+	add(&fx, 304, SHELL, "of another user")->uid = UID + 1;
 	ENVIRON(&fx, OUTSIDER, "HOME=/x\0PROCTOR_JOB_ID=b\0");
 	ENVIRON(&fx, 302, "HOME=/x\0");
 	ENVIRON(&fx, 303, "PROCTOR_JOB_ID=c\0");
@@ -123,7 +142,7 @@ static void test_adoption__are_read_once_for_each_program(void **state)
 	struct event *exec;
 
 	add_job(&fx, "a", (struct claim){ .root = ROOT_A });
-	add(&fx, OUTSIDER, 1, "x");
+	add(&fx, OUTSIDER, SHELL, "x");
 	ENVIRON(&fx, OUTSIDER, "HOME=/x\0");
 	assert_false(tick(&fx));
 	ENVIRON(&fx, OUTSIDER, "PROCTOR_JOB_ID=a\0");
@@ -142,7 +161,7 @@ static void test_adoption__read_few_environments_at_a_tick(void **state)
 
 	add_job(&fx, "a", (struct claim){ .root = ROOT_A });
 	for (pid_t pid = 1000; pid < 1200; pid++)
-		add(&fx, pid, 1, "x");
+		add(&fx, pid, SHELL, "x");
 	ENVIRON(&fx, 1199, "PROCTOR_JOB_ID=a\0");
 	while (!tick(&fx))
 		ticks++;
@@ -155,7 +174,7 @@ static void test_adoption__waits_for_a_job_that_adopts(void **state)
 {
 	struct fixture fx = fixture_new();
 
-	add(&fx, OUTSIDER, 1, "x");
+	add(&fx, OUTSIDER, SHELL, "x");
 	ENVIRON(&fx, OUTSIDER, "PROCTOR_JOB_ID=a\0");
 	assert_false(tick(&fx));
 	add_job(&fx, "a", (struct claim){ .root = ROOT_A });
@@ -186,7 +205,7 @@ static void test_adoption__may_have_a_long_environment(void **state)
 		bytes[rows[i].before - 1] = '\0';
 		memcpy(bytes + rows[i].before, "PROCTOR_JOB_ID=a", 17);
 		add_job(&fx, "a", (struct claim){ .root = ROOT_A });
-		add(&fx, OUTSIDER, 1, "x");
+		add(&fx, OUTSIDER, SHELL, "x");
 		put_environ(&fx, OUTSIDER, bytes, rows[i].before + 17);
 		assert_int_equal(tick(&fx), rows[i].is_found);
 		fixture_done(&fx);
@@ -200,12 +219,12 @@ static void test_adoption__belong_to_the_job_whose_workspace_they_name(void **st
 	add_job(&fx, "a", (struct claim){ .root = ROOT_A, .workspace = "/data/a" });
 	add_job(&fx, "b",
 	        (struct claim){ .root = ROOT_B, .workspace = "/data/a/b", .registrar = 305 });
-	add(&fx, OUTSIDER, 1, "train --out=/data/a/x");
-	add(&fx, 301, 1, "train /data/a/b");
-	add(&fx, 302, 1, "train /data/ab");
-	add(&fx, 303, 1, "train /data/a")->uid = UID + 1;
-	add(&fx, 304, 1, "train /data/a/b");
-	add(&fx, 305, 1, "submit /data/a/b"); /* registered it */
+	add(&fx, OUTSIDER, SHELL, "train --out=/data/a/x");
+	add(&fx, 301, SHELL, "train /data/a/b");
+	add(&fx, 302, SHELL, "train /data/ab");
+	add(&fx, 303, SHELL, "train /data/a")->uid = UID + 1;
+	add(&fx, 304, SHELL, "train /data/a/b");
+	add(&fx, 305, SHELL, "submit /data/a/b"); /* registered it */
 	ENVIRON(&fx, 304, "PROCTOR_JOB_ID=a\0");
 	assert_true(tick(&fx));
 	assert_int_equal(job_of(&fx, OUTSIDER), 0);
@@ -226,11 +245,11 @@ static void test_adoption__belong_to_the_job_whose_group_they_are_in(void **stat
 	tree_puts(&fx.tree, "cg/a/below/cgroup.procs", "301\n");
 	add_job(&fx, "a", (struct claim){ .root = ROOT_A, .cgroup = "cg/a" });
 	add_job(&fx, "b", (struct claim){ .root = ROOT_B });
-	add(&fx, OUTSIDER, 1, "x");
-	add(&fx, 301, 1, "below");
+	add(&fx, OUTSIDER, SHELL, "x");
+	add(&fx, 301, SHELL, "below");
 	add(&fx, 302, OUTSIDER, "child that moved out");
-	add(&fx, 303, 1, "elsewhere");
-	add(&fx, 304, 1, "another user's")->uid = 0;
+	add(&fx, 303, SHELL, "elsewhere");
+	add(&fx, 304, SHELL, "another user's")->uid = 0;
 	ENVIRON(&fx, OUTSIDER, "PROCTOR_JOB_ID=b\0");
 	ENVIRON(&fx, 302, "PROCTOR_JOB_ID=b\0");
 	assert_true(tick(&fx));
@@ -249,7 +268,7 @@ static void test_adoption__of_a_group_that_two_jobs_have_are_nobodys(void **stat
 	tree_puts(&fx.tree, "cg/a/cgroup.procs", "300\n");
 	add_job(&fx, "a", (struct claim){ .root = ROOT_A, .cgroup = "cg/a" });
 	add_job(&fx, "b", (struct claim){ .root = ROOT_B, .cgroup = "cg/a" });
-	add(&fx, OUTSIDER, 1, "x");
+	add(&fx, OUTSIDER, SHELL, "x");
 	assert_false(tick(&fx));
 	fixture_done(&fx);
 }
@@ -261,10 +280,10 @@ static void test_adoption__forgets_the_claims_of_a_job_that_is_removed(void **st
 	add_job(&fx, "a", (struct claim){ .root = ROOT_A, .workspace = "/data/a" });
 	add_job(&fx, "b", (struct claim){ .root = ROOT_B, .workspace = "/data/b" });
 	jobs_remove(fx.jobs, 0);
-	add(&fx, OUTSIDER, 1, "x /data/a");
-	add(&fx, 301, 1, "x /data/b");
+	add(&fx, OUTSIDER, SHELL, "x /data/a");
+	add(&fx, 301, SHELL, "x /data/b");
 	ENVIRON(&fx, 302, "PROCTOR_JOB_ID=b\0");
-	add(&fx, 302, 1, "x");
+	add(&fx, 302, SHELL, "x");
 	assert_true(tick(&fx));
 	assert_int_equal(job_of(&fx, OUTSIDER), -1);
 	assert_int_equal(job_of(&fx, 301), 1);
@@ -272,7 +291,43 @@ static void test_adoption__forgets_the_claims_of_a_job_that_is_removed(void **st
 	fixture_done(&fx);
 }
 
+static void test_adoption__take_nobodys_word_but_the_jobs_users(void **state)
+{
+	struct fixture fx = fixture_new();
+	struct event *birth;
+
+	add_job(&fx, "a", (struct claim){ .root = ROOT_A, .workspace = "/data/a" });
+	for (pid_t pid = 300; pid < 310; pid++) {
+		add(&fx, pid, SHELL, pid % 2 ? "x /data/a" : "x");
+		put_environ(&fx, pid, pid % 2 ? "" : "PROCTOR_JOB_ID=a", pid % 2 ? 0 : 17);
+	}
+	put_origin(&fx, 300, (const uint32_t[]){ UID + 1, UID, UID }, 1); /* set-user-id */
+	put_origin(&fx, 301, (const uint32_t[]){ UID, UID, UID + 1 }, 0);
+	put_origin(&fx, 302, (const uint32_t[]){ UID, UID, UID }, 1); /* set-group-id */
+	tree_puts(&fx.tree, "proc/303/auxv", "");
+	add(&fx, 310, 1, "sudo")->uid = UID;
+	put_origin(&fx, 310, (const uint32_t[]){ UID, UID, UID }, 1);
+	add(&fx, 311, 1, "stranger")->uid = UID + 1;
+	put_origin(&fx, 311, (const uint32_t[]){ UID + 1, UID + 1, UID + 1 }, 0);
+	sample_find_proc(&fx.s, 304)->ppid = 310;
+	sample_find_proc(&fx.s, 305)->ppid = 311;
+	sample_find_proc(&fx.s, 306)->ppid = 1;   /* an orphan: who started it is not known */
+	sample_find_proc(&fx.s, 307)->ppid = 100; /* a member of the job */
+	birth = sample_add_event(&fx.s, EVENT_SPAWN);
+	birth->id = (struct proc_id){ 308, 500 };
+	birth->ppid = 311; /* who handed it over */
+	adoption_learn(fx.jobs->adoption, fx.s.events.at, fx.s.events.len);
+	assert_true(tick(&fx));
+	for (pid_t pid = 300; pid < 307; pid++)
+		assert_int_equal(job_of(&fx, pid), -1);
+	assert_int_equal(job_of(&fx, 307), 0);
+	assert_int_equal(job_of(&fx, 308), -1);
+	assert_int_equal(job_of(&fx, 309), 0);
+	fixture_done(&fx);
+}
+
 RUN_TESTS(TEST(test_adoption__belong_to_the_job_in_their_environment),
+          TEST(test_adoption__take_nobodys_word_but_the_jobs_users),
           TEST(test_adoption__are_read_once_for_each_program),
           TEST(test_adoption__read_few_environments_at_a_tick),
           TEST(test_adoption__waits_for_a_job_that_adopts),

@@ -152,7 +152,19 @@ static void test_job_name_check__takes_only_what_a_directory_can_be_called(void 
 	assert_int_equal(job_ident_check(longest, &err), 0);
 }
 
+static void test_job_id_check__leaves_the_colon_to_user_and_id(void **state)
+{
+	struct err err;
+
+	(void)state;
+	assert_int_equal(job_ident_check_id("x@z+1-2_3", &err), 0);
+	assert_int_equal(job_ident_check_id("0:x", &err), -EINVAL);
+	assert_int_equal(job_ident_check_id("x:", &err), -EINVAL);
+	assert_int_equal(job_ident_check_id("a/b", &err), -EINVAL);
+}
+
 RUN_TESTS(TEST(test_job_name_check__takes_only_what_a_directory_can_be_called),
+          TEST(test_job_id_check__leaves_the_colon_to_user_and_id),
           TEST(test_job_new_id__is_the_type_and_eight_characters),
           TEST(test_job_new_id__is_a_safe_file_name), TEST(test_job_new_id__is_at_most_48_long),
           TEST(test_job_new_id__distinguishes_many_runs), TEST(test_job_tags__become_a_json_object),

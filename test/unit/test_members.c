@@ -16,10 +16,9 @@ struct fixture {
 #define SUBREAPER 77
 #define HELPER 301
 
-static bool is_helper(void *self, pid_t pid)
+static bool is_helper(struct proc_id id)
 {
-	(void)self;
-	return pid == HELPER;
+	return id.pid == HELPER;
 }
 
 static const struct members_root nobody;
@@ -113,41 +112,35 @@ static void test_members__take_in_sisters_of_the_root_but_not_our_helpers(void *
 	fixture_done(&fx);
 }
 
+static struct proc_sample *scanned(struct sample *s, pid_t pid, pid_t ppid)
+{
+	struct proc_sample *p = kit_proc(s, pid, 600);
+
+	p->ppid = ppid;
+	return p;
+}
+
 static struct event named(struct event e, const char *comm)
 {
 	snprintf(e.comm, sizeof e.comm, "%s", comm);
 	return e;
 }
 
-static void test_members__are_not_the_helpers_of_our_own_programs(void **state)
-{
-	struct fixture fx = fixture_of();
-	struct event events[] = { named(spawn(101, 501, 100), OURS_NAME),
-		                  named(spawn(102, 501, 101), OURS_DETECTOR),
-		                  named(spawn(103, 501, 101), OURS_NAME) };
-
-	(void)state;
-	members_learn(&fx.m, &fx.t, events, ARRAY_LEN(events), &nobody);
-	assert_int_equal(fx.t.rows.at[0]->processes, 3);
-	assert_true(members_has(&fx.m, 103));
-	assert_false(members_has(&fx.m, 102));
-	fixture_done(&fx);
-}
-
-/* Ours neither run a program nor have children. */
-static void test_members__are_those_that_only_have_the_name_of_a_helper(void **state)
+/* Only the helpers of this recorder are left out, and a name does not make one. */
+static void test_members__are_those_that_have_the_name_of_a_helper(void **state)
 {
 	struct fixture fx = fixture_of();
 	struct event events[] = { named(spawn(101, 501, 100), OURS_DETECTOR),
-		                  named(spawn(102, 501, 101), "sh"),
-		                  named(spawn(103, 501, 100), OURS_DETECTOR),
-		                  { .kind = EVENT_EXEC, .id = { 103, 501 } } };
+		                  named(spawn(102, 501, 101), OURS_DETECTOR) };
+	struct sample s = kit_sample(0);
 
 	(void)state;
 	members_learn(&fx.m, &fx.t, events, ARRAY_LEN(events), &nobody);
-	assert_true(members_has(&fx.m, 102));
-	assert_true(members_has(&fx.m, 103));
-	assert_int_equal(fx.t.rows.at[0]->processes, 3);
+	snprintf(scanned(&s, 300, 100)->comm, COMM_LEN, OURS_NAME);
+	snprintf(scanned(&s, 301, 300)->comm, COMM_LEN, OURS_DETECTOR);
+	members_adopt(&fx.m, &fx.t, &s, &nobody);
+	assert_int_equal(fx.t.rows.at[0]->processes, 5);
+	sample_done(&s);
 	fixture_done(&fx);
 }
 
@@ -163,14 +156,6 @@ static void test_members_forget__leaves_the_dead_alone_for_a_while(void **state)
 	members_forget(&fx.m, &fx.t, T0_NS + 31 * NS_PER_S);
 	assert_int_equal(job_roster_find(&fx.t, ROOT).job, -1);
 	fixture_done(&fx);
-}
-
-static struct proc_sample *scanned(struct sample *s, pid_t pid, pid_t ppid)
-{
-	struct proc_sample *p = kit_proc(s, pid, 600);
-
-	p->ppid = ppid;
-	return p;
 }
 
 static void test_members_adopt__finds_descendants_whose_pids_wrapped_around(void **state)
@@ -205,31 +190,12 @@ static void test_members_adopt__takes_orphans_of_the_subreaper_but_not_its_helpe
 	fixture_done(&fx);
 }
 
-static void test_members_adopt__leaves_helpers_of_our_own_programs_out(void **state)
-{
-	struct fixture fx = fixture_of();
-	struct sample s = kit_sample(0);
-
-	(void)state;
-	snprintf(scanned(&s, 300, 100)->comm, COMM_LEN, OURS_NAME);
-	snprintf(scanned(&s, 301, 300)->comm, COMM_LEN, OURS_DETECTOR);
-	snprintf(scanned(&s, 302, 100)->comm, COMM_LEN, OURS_DETECTOR);
-	members_adopt(&fx.m, &fx.t, &s, &nobody);
-	assert_true(members_has(&fx.m, 300));
-	assert_false(members_has(&fx.m, 301));
-	assert_true(members_has(&fx.m, 302)); /* no program of ours started it */
-	sample_done(&s);
-	fixture_done(&fx);
-}
-
 RUN_TESTS(TEST(test_members__take_in_children_of_children_in_one_batch),
           TEST(test_members__keep_a_child_whose_parent_is_gone),
           TEST(test_members__do_not_take_in_children_of_a_reused_pid),
           TEST(test_members__hand_the_sheet_on_to_children),
           TEST(test_members__take_in_sisters_of_the_root_but_not_our_helpers),
-          TEST(test_members__are_not_the_helpers_of_our_own_programs),
-          TEST(test_members__are_those_that_only_have_the_name_of_a_helper),
-          TEST(test_members_adopt__leaves_helpers_of_our_own_programs_out),
+          TEST(test_members__are_those_that_have_the_name_of_a_helper),
           TEST(test_members_forget__leaves_the_dead_alone_for_a_while),
           TEST(test_members_adopt__finds_descendants_whose_pids_wrapped_around),
           TEST(test_members_adopt__takes_orphans_of_the_subreaper_but_not_its_helpers))

@@ -6,13 +6,28 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "check.h"
 #include "fake_machine.h"
+
+/* By how much the system's clock was set. */
+static time_t clock_step_s;
+
+/* In place of libc's: no test may set the clock of the machine. */
+int clock_gettime(clockid_t id, struct timespec *ret)
+{
+	int r = (int)syscall(SYS_clock_gettime, id, ret);
+
+	if (id == CLOCK_REALTIME)
+		ret->tv_sec += clock_step_s;
+	return r;
+}
 
 struct fixture {
 	struct tree tree;
@@ -169,6 +184,18 @@ static void test_registry_start__refuses_running_jobs_and_missing_processes(void
 	assert_int_equal(table(fx)->rows.len, 1);
 }
 
+static void test_registry_start__refuses_a_process_that_was_not_checked(void **state)
+{
+	struct fixture *fx = *state;
+	struct job job = named("a");
+	struct err err;
+
+	job.root = (struct proc_id){ fx->child, 1 };
+	assert_int_equal(try_to_start(fx, &job, fx->child, &err), -ENOENT);
+	job.root.start_ticks = 0;
+	assert_int_equal(try_to_start(fx, &job, fx->child, &err), 0);
+}
+
 static void test_registry_start__leaves_room_for_other_users(void **state)
 {
 	struct fixture *fx = *state;
@@ -210,7 +237,7 @@ static void test_registry_end__is_final_unless_it_was_inferred(void **state)
 static void test_registry_end__closes_the_sheets_that_are_open(void **state)
 {
 	struct fixture *fx = *state;
-	struct job_input_sheet begun = { .label = "x", .pid = fx->child };
+	struct job_input_sheet begun = { .label = "x", .opener.pid = fx->child };
 	const struct job_end bad = { .status = JOB_FAILED, .signal = 9 };
 	uint32_t num = 0;
 	struct err err;
@@ -225,6 +252,36 @@ static void test_registry_end__closes_the_sheets_that_are_open(void **state)
 	assert_int_equal(fx->last->sheets.at[0].status, JOB_FAILED);
 	assert_int_equal(fx->last->active_sheets, 0);
 	assert_int_equal(job_input_begin_sheet(fx->engine, &begun, &num, &err), -EALREADY);
+}
+
+static void test_registry_end__measures_by_a_clock_that_no_one_sets(void **state)
+{
+	struct fixture *fx = *state;
+	struct job_input_sheet begun = { .label = "x", .opener.pid = fx->child };
+	const struct job_end early = { .status = JOB_COMPLETED, .ended_ns = 1 };
+	uint64_t before_ns = clock_wall_ns();
+	const struct job *job;
+	uint32_t num = 0;
+	struct err err;
+
+	begun.job = start(fx, "a");
+	assert_int_equal(job_input_begin_sheet(fx->engine, &begun, &num, &err), 0);
+	engine_tick(fx->engine);
+	clock_step_s = -30 * 86400;
+	engine_tick(fx->engine);
+	assert_in_range(fx->last->wall_ns, before_ns, before_ns + 60 * NS_PER_S);
+	assert_int_equal(job_input_end_sheet(fx->engine, begun.job, num, &early, NULL, &err), 0);
+	assert_int_equal(registry_end(fx->engine, begun.job, &good, &err), 0);
+	engine_tick(fx->engine);
+	job = &fx->last->jobs.at[0];
+	assert_in_range(job->started_ns, before_ns, before_ns + 60 * NS_PER_S);
+	assert_in_range(job->took_ns, 1, 60 * NS_PER_S);
+	assert_in_range(fx->last->sheets.at[0].ended_ns - fx->last->sheets.at[0].started_ns, 0,
+	                60 * NS_PER_S);
+	/* Without a job the set clock is followed. */
+	engine_tick(fx->engine);
+	assert_true(fx->last->wall_ns < before_ns);
+	clock_step_s = 0;
 }
 
 static void test_registry_lose__gives_its_place_to_the_recorder_that_is_back(void **state)
@@ -253,7 +310,7 @@ static void test_jobs_remove__leaves_nothing_behind(void **state)
 
 	engine_tick(fx->engine);
 	engine_tune(fx->engine, &tuning);
-	engine_store_jobs(fx->engine);
+	engine_store_jobs(fx->engine, NS_PER_S);
 	jobs_remove(engine_jobs(fx->engine), job);
 	assert_int_equal(jobs_find_process(engine_jobs(fx->engine), fx->child), -1);
 	engine_tick(fx->engine);
@@ -357,9 +414,11 @@ static void test_jobs_figures__goes_through_the_processes_once_for_all_jobs(void
 
 RUN_TESTS(REGISTRY_TEST(test_registry_start__makes_the_process_a_member),
           REGISTRY_TEST(test_registry_start__refuses_running_jobs_and_missing_processes),
+          REGISTRY_TEST(test_registry_start__refuses_a_process_that_was_not_checked),
           REGISTRY_TEST(test_registry_start__leaves_room_for_other_users),
           REGISTRY_TEST(test_registry_end__is_final_unless_it_was_inferred),
           REGISTRY_TEST(test_registry_end__closes_the_sheets_that_are_open),
+          REGISTRY_TEST(test_registry_end__measures_by_a_clock_that_no_one_sets),
           REGISTRY_TEST(test_registry_lose__gives_its_place_to_the_recorder_that_is_back),
           REGISTRY_TEST(test_jobs_figures__keeps_jobs_apart),
           REGISTRY_TEST(test_jobs_figures__goes_through_the_processes_once_for_all_jobs),

@@ -17,10 +17,13 @@ bool cgroup_home_locate(int root_fd, pid_t pid, struct cgroup_dirs *ret)
 	ssize_t n = process_peek_cgroup(root_fd, pid, text, sizeof text);
 	struct err ignored;
 
-	if (n <= 0 || kernel_file_load_own(root_fd, "mountinfo", &mountinfo, &ignored) < 0)
+	/* The file is empty where no hierarchy is mounted, and absent where the kernel has no control groups. */
+	if (n < 0 && pid)
+		return false;
+	if (kernel_file_load_own(root_fd, "mountinfo", &mountinfo, &ignored) < 0)
 		return false;
 	cgroup_parse_mountinfo(kernel_file_text(&mountinfo), mounts);
-	(void)cgroup_locate(scan_mem(text, (size_t)n), mounts, ret);
+	(void)cgroup_locate(scan_mem(text, n > 0 ? (size_t)n : 0), mounts, ret);
 	return true;
 }
 

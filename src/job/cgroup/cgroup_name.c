@@ -106,9 +106,9 @@ static bool put_unit(struct scan part, char ret[static JOB_ID_MAX])
 	snprintf(id, sizeof id, "%.*s", (int)len, part.p);
 	for (char *c = id; *c; c++)
 		if ((unsigned char)*c >= 0x80 || *c <= ' ' ||
-		    strchr("\\/\"'`$&*()[]{}<>|;?!#%^~,=", *c))
+		    strchr("\\/\"'`$&*()[]{}<>|;:?!#%^~,=", *c))
 			*c = '_';
-	if (job_ident_check(id, &err) < 0)
+	if (job_ident_check_id(id, &err) < 0)
 		return false;
 	snprintf(ret, JOB_ID_MAX, "%s", id);
 	return true;

@@ -383,14 +383,6 @@ struct capture_result capture_result(const struct capture *c, enum capture_strea
 		                        .error = c->news[stream].error };
 }
 
-bool capture_is_helper(const struct capture *c, pid_t pid)
-{
-	for (int i = 0; c && i < CAPTURE_COUNT; i++)
-		if (c->streams[i].helper == pid)
-			return pid > 0;
-	return false;
-}
-
 void capture_free(struct capture *c)
 {
 	if (!c)

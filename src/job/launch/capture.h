@@ -47,6 +47,5 @@ void capture_release(struct capture *c);
 void capture_finish(struct capture *c);
 /* If both are one stream, it is that of stdout. */
 struct capture_result capture_result(const struct capture *c, enum capture_stream stream);
-bool capture_is_helper(const struct capture *c, pid_t pid); /* NULL: it is not */
 void capture_free(struct capture *c);
 DEFINE_CLEANUP(struct capture *, capture_free)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "base/scan.h"
 #include "base/vec.h"
 #include "job/launch/exec_error.h"
@@ -26,13 +27,10 @@
 #define EXEC_CHECK_MS 50 /* between two checks whether it was stopped before its exec */
 #define INHERITED_MAX 65536
 #define SECTOR_BYTES 512
-#define HELPERS_KEPT 32 /* their birth events arrive a moment later */
 
 struct launcher {
 	struct launch_options options;
 	struct launch_helper detector, waker;
-	pid_t helpers[HELPERS_KEPT]; /* the latest of both, in a ring */
-	size_t helpers_seen;
 	uint64_t deadline_ns; /* we may not be stopped after it; 0: none */
 	struct launch_inherited state;
 	int death_signal;   /* our PR_SET_PDEATHSIG; 0: none */
@@ -103,12 +101,6 @@ static void pass_on_taken(const struct launcher *l, const siginfo_t *from)
 	report_forward(l, from->si_signo, from->si_code, from->si_pid, from->si_uid);
 }
 
-static void note_helper(struct launcher *l, pid_t pid)
-{
-	if (pid > 0)
-		l->helpers[l->helpers_seen++ % HELPERS_KEPT] = pid;
-}
-
 static sigset_t set_of(int signo)
 {
 	sigset_t one;
@@ -139,7 +131,6 @@ static void settle_with_group(struct launcher *l)
 	                ~launch_helper_signal_bit(SIGCHLD);
 	siginfo_t info;
 
-	note_helper(l, l->detector.pid);
 	for (int signo = 1; seen; signo++) {
 		bool was_seen = seen & launch_helper_signal_bit(signo);
 
@@ -236,7 +227,6 @@ static void stop_too(struct launcher *l, int signo)
 		signo = SIGSTOP;
 	one = set_of(signo);
 	launch_helper_start_waker(&l->waker, l->pid, l->deadline_ns);
-	note_helper(l, l->waker.pid);
 	raise(signo);
 	pthread_sigmask(SIG_UNBLOCK, &one, NULL); /* we are stopped here */
 	pthread_sigmask(SIG_BLOCK, &one, NULL);
@@ -441,7 +431,6 @@ int launcher_new(struct loop *loop, const struct launch_inherited *inherited, st
 	if (loop_add_signals(loop, &signals, on_signal, l, err) < 0 ||
 	    launch_helper_start_detector(&l->detector, err) < 0)
 		return -err->code;
-	note_helper(l, l->detector.pid);
 	*ret = TAKE_PTR(l);
 	return 0;
 }
@@ -570,7 +559,7 @@ static int await_exec(struct launcher *l, struct err *err)
 		return 0;
 	while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	note_helper(l, l->pid); /* it never became the command */
+	thread_add_helper(l->pid); /* it never became the command */
 	l->pid = 0;
 	*err = why;
 	return -why.code;
@@ -596,13 +585,6 @@ pid_t launcher_pid(const struct launcher *l)
 	return l->pid;
 }
 
-bool launcher_is_helper(const struct launcher *l, pid_t pid)
-{
-	for (size_t i = 0; i < ARRAY_LEN(l->helpers); i++)
-		if (l->helpers[i] == pid)
-			return pid > 0;
-	return capture_is_helper(l->options.capture, pid);
-}
 
 void launcher_set_deadline(struct launcher *l, uint64_t mono_ns)
 {

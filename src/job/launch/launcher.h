@@ -75,8 +75,6 @@ int launcher_fork(struct launcher *l, const struct launch_options *options, stru
  * prepare() failed; other errors come from exec. */
 int launcher_release(struct launcher *l, struct err *err) must_check;
 pid_t launcher_pid(const struct launcher *l); /* the command's */
-/* Whether the pid is, or recently was, one of our helper processes. */
-bool launcher_is_helper(const struct launcher *l, pid_t pid);
 /* If we are stopped together with the command, we continue at this time, because the loop has
  * something to do; later stops end at once. */
 void launcher_set_deadline(struct launcher *l, uint64_t mono_ns);

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/job_commits.h"
+
+#include "base/clock.h"
+
+#define STEP_NS NS_PER_MS
+#define PATIENCE_NS NS_PER_S
+
+static void on_step(void *self);
+
+void job_commits_init(struct job_commits *c, struct loop *loop, struct engine *engine)
+{
+	*c = (struct job_commits){ .engine = engine };
+	c->timer = loop_add_timer(loop, LOOP_NEVER, on_step, c);
+}
+
+static void begin(struct job_commits *c)
+{
+	c->now = c->next;
+	c->next = (struct job_commit_list){ 0 };
+	c->end_ns = clock_mono_ns() + PATIENCE_NS;
+	(void)engine_store_jobs(c->engine, 0);
+	loop_timer_set(c->timer, 0);
+}
+
+/* They may ask for more. */
+static void report(struct job_commits *c, bool is_stored)
+{
+	vec_each(&c->now.list, one)
+		one->done(one->self, is_stored);
+	vec_done(&c->now.list);
+}
+
+static void on_step(void *self)
+{
+	struct job_commits *c = self;
+	bool is_stored = engine_has_stored(c->engine);
+
+	if (!is_stored && clock_mono_ns() < c->end_ns) {
+		loop_timer_set(c->timer, clock_mono_ns() + STEP_NS);
+		return;
+	}
+	report(c, is_stored);
+	if (c->next.list.len)
+		begin(c);
+}
+
+/* There are no more than connections: each waits for one. */
+void job_commits_add(struct job_commits *c, job_commits_fn done, void *self)
+{
+	*vec_push(&c->next.list, SIZE_MAX) = (struct job_commit){ done, self };
+	if (!c->now.list.len)
+		begin(c);
+}
+
+void job_commits_done(struct job_commits *c)
+{
+	loop_remove(c->timer);
+	c->timer = NULL;
+	report(c, false);
+	c->now = c->next;
+	c->next = (struct job_commit_list){ 0 };
+	report(c, false);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* job_commits.h - has the state of jobs stored without waiting for the disk on the loop. All that is asked for while
+ * the disk is busy is stored together, so that jobs that come fast do not push snapshots out of the
+ * recorder's queue. */
+#pragma once
+
+#include "base/vec.h"
+#include "engine/engine.h"
+
+typedef void (*job_commits_fn)(void *self, bool is_stored);
+
+struct job_commit {
+	job_commits_fn done;
+	void *self;
+};
+
+struct job_commit_list {
+	VEC(struct job_commit) list;
+};
+
+struct job_commits {
+	struct engine *engine;
+	struct loop_source *timer;
+	uint64_t end_ns; /* of the patience with the disk */
+	struct job_commit_list now, next; /* now: being stored */
+};
+
+void job_commits_init(struct job_commits *c, struct loop *loop, struct engine *engine);
+/* Calls back from the loop, in this order, when the jobs as they are now are stored; false: they are not after a
+ * second. */
+void job_commits_add(struct job_commits *c, job_commits_fn done, void *self);
+/* Those that still wait are called back with false. */
+void job_commits_done(struct job_commits *c);
