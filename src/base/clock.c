@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/timeline.h"
+
 static uint64_t now_ns(clockid_t id)
 {
 	struct timespec ts;
@@ -14,7 +16,7 @@ static uint64_t now_ns(clockid_t id)
 
 uint64_t clock_wall_ns(void)
 {
-	return now_ns(CLOCK_REALTIME);
+	return timeline_now_ns();
 }
 
 uint64_t clock_mono_ns(void)

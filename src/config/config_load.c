@@ -4,12 +4,17 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/io.h"
+
+#define PATIENCE_NS (2 * NS_PER_S)
 
 struct loader {
 	struct config *to;
@@ -34,10 +39,34 @@ static struct config_file *note_file(struct loader *l, const char *path)
 	return f;
 }
 
+/* A FIFO without a writer, or one that writes nothing, must not stop us. The descriptor does not block. */
+static int load_text(int fd, struct buf *to)
+{
+	uint64_t deadline_ns = clock_mono_ns() + PATIENCE_NS;
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+
+	for (;;) {
+		uint64_t now_ns = clock_mono_ns();
+		char bytes[4096];
+		ssize_t n;
+
+		if (now_ns >= deadline_ns ||
+		    poll(&ready, 1, (int)((deadline_ns - now_ns) / NS_PER_MS) + 1) == 0)
+			return -ETIMEDOUT;
+		n = read(fd, bytes, sizeof bytes);
+		if (n == 0)
+			return 0;
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return -errno;
+		if (n > 0 && !buf_put(to, bytes, (size_t)n))
+			return -EFBIG;
+	}
+}
+
 static void load_fd(struct loader *l, int fd, const char *path)
 {
 	struct buf text = { .max = CONFIG_FILE_MAX };
-	int r = io_load_fd(fd, &text);
+	int r = load_text(fd, &text);
 
 	if (r == -EFBIG)
 		config_problem_add(l->problems, "%s: larger than %zu bytes", path, CONFIG_FILE_MAX);
@@ -74,11 +103,11 @@ static void load_found(struct loader *l, const char *path)
 
 static void load_named(struct loader *l, const char *path)
 {
-	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	if (fd < 0) {
-		config_problem_add(l->problems, "%s: open: %s; name another with --config FILE", path,
-		                   strerror(errno));
+		config_problem_add(l->problems, "%s: open: %s; name another with --config FILE",
+		                   path, strerror(errno));
 		return;
 	}
 	note_file(l, path);

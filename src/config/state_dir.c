@@ -284,6 +284,38 @@ int state_dir_choose(const struct state_dir_env *env, struct state_dir *ret, str
 	return 0;
 }
 
+static const char *reason_of(enum place_kind kind, int error)
+{
+	if (kind != PLACE_USUAL && error == EPERM)
+		return "another user's, or others may change it";
+	return kind != PLACE_USUAL && error == ELOOP ? "a link" : strerror(error);
+}
+
+bool state_dir_is_nowhere(const struct state_dir_env *env, struct buf *ret)
+{
+	char path[CONFIG_PATH_MAX], usual[CONFIG_PATH_MAX] = "";
+	struct place places[PLACES_MAX];
+	struct err ignored;
+	int r;
+
+	buf_reset(ret);
+	if (is_named(env))
+		return false;
+	(void)!state_dir_resolve(env, usual, &ignored);
+	list_places(env, places);
+	for (size_t i = 0; i < PLACES_MAX; i++) {
+		if (!is_absolute(places[i].base) || set_place(env, &places[i], path, &ignored) < 0)
+			continue;
+		r = check_place(&places[i], path);
+		if (r == 0)
+			return false;
+		if (strcmp(path, usual) != 0)
+			buf_printf(ret, "%s'%s' (%s)", ret->len ? ", " : "", path,
+			           reason_of(places[i].kind, r));
+	}
+	return true;
+}
+
 int state_dir_find(const struct state_dir_env *env, struct state_dir *ret, struct err *err)
 {
 	int r = state_dir_choose(env, ret, err);

@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "config/config.h"
 
@@ -51,6 +52,9 @@ int state_dir_choose(const struct state_dir_env *env, struct state_dir *ret, str
  * as nothing was written elsewhere. */
 int state_dir_find(const struct state_dir_env *env, struct state_dir *ret, struct err *err)
 	must_check;
+/* Whether no place can be used, where none was named. *ret then has the places apart from the usual one, each
+ * with the reason: "'/tmp/proctor-1000' (a link)". */
+bool state_dir_is_nowhere(const struct state_dir_env *env, struct buf *ret);
 /* Creates it if missing, for its owner only (for root: and its group), and checks that it is
  * writable. */
 int state_dir_prepare(const struct state_dir *dir, bool is_root, struct err *err) must_check;

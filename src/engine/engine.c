@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/timeline.h"
 #include "engine/anomaly_stage.h"
 #include "engine/tick_time.h"
 #include "engine/tracing.h"
@@ -23,7 +24,6 @@
 #define LIMITS_AFTER_NS NS_PER_S
 #define PSS_AFTER_NS (100 * NS_PER_MS)
 #define STORING_AGAIN_NS (2 * NS_PER_S)
-#define JOB_PATIENCE_NS NS_PER_S /* for a disk, while clients wait for us */
 #define SETTLE_STEP_NS (2 * NS_PER_MS)
 #define WARM_UP_TICKS 3 /* they read every command line, and later ones do not */
 #define LOSSES_EVERY_NS (60 * NS_PER_S)
@@ -376,12 +376,22 @@ const struct pressure *engine_pressure(const struct engine *e)
 
 static void watch_events(struct engine *e);
 
+/* Durations of jobs and the order of their events need one timeline from beginning to end. */
+static void follow_clock(struct engine *e)
+{
+	vec_each(&e->jobs->roster.rows, row)
+		if ((*row)->job.status == JOB_RUNNING)
+			return;
+	timeline_follow();
+}
+
 void engine_tick(struct engine *e)
 {
 	struct snapshot *snap = snapshot_pool_take(e->pool);
 	cleanup(snapshot_unrefp) const struct snapshot *frozen = NULL;
 	uint64_t begin_ns;
 
+	follow_clock(e);
 	set_focus(e);
 	begin_ns = clock_thread_cpu_ns();
 	sampler_read(e->sampler, want_now(e));
@@ -612,14 +622,22 @@ void engine_status(struct engine *e, struct engine_status *ret)
 	ret->totals.cpu_ns = clock_process_cpu_ns();
 }
 
-bool engine_store_jobs(struct engine *e)
+bool engine_store_jobs(struct engine *e, uint64_t patience_ns)
 {
 	bool is_stored;
 
 	(void)sampler_drain(e->sampler);
 	flush(e);
-	is_stored = pipeline_sync(&e->pipeline, JOB_PATIENCE_NS);
+	is_stored = pipeline_sync(&e->pipeline, patience_ns);
 	hand_out_outcomes(e); /* before the caller reports what is newer */
+	return is_stored;
+}
+
+bool engine_has_stored(struct engine *e)
+{
+	bool is_stored = pipeline_sync(&e->pipeline, 0);
+
+	hand_out_outcomes(e);
 	return is_stored;
 }
 

@@ -55,7 +55,7 @@ static int end_former_attempt(struct engine *e, const struct job_row *row,
 
 	if (!was)
 		return 0;
-	if (is_open_elsewhere(engine_jobs(e), was, begun->pid))
+	if (is_open_elsewhere(engine_jobs(e), was, begun->opener.pid))
 		return err_set(err, EALREADY, "sheet %u is open already, by process %d", begun->num,
 		               was->pid);
 	emit_attempt(e, was);
@@ -95,14 +95,14 @@ static void begin_account(struct engine *e, struct job_row *row, struct sheet *s
 
 /* It and its descendants belong to the sheet from its start on. */
 static void enter_sheet(struct engine *e, struct job_row *row, struct sheet *sheet,
-                        const struct sheet *former)
+                        const struct sheet *former, struct proc_id id)
 {
 	struct jobs *jobs = engine_jobs(e);
 	const struct job_ref to = { row->job.handle, sheet->num };
-	struct proc_id id = { .pid = sheet->pid };
 	struct job_ref was;
 
-	process_lookup_find_start(jobs->reader, &id);
+	if (!id.start_ticks)
+		process_lookup_find_start(jobs->reader, &id);
 	engine_read_events(e);
 	was = job_roster_find(&jobs->roster, id);
 	if (was.job == row->job.handle)
@@ -161,7 +161,8 @@ int job_input_begin_sheet(struct engine *e, const struct job_input_sheet *begun,
 
 	if (row->job.status != JOB_RUNNING)
 		return err_set(err, EALREADY, "job '%s' ended before", row->job.id);
-	if (begun->pid && watch_target_check_member(jobs->reader, begun->pid, err) < 0)
+	if (begun->opener.pid &&
+	    watch_target_check_member(jobs->reader, begun->opener.pid, err) < 0)
 		return -err->code;
 	if (known && end_former_attempt(e, row, begun, err) < 0)
 		return -err->code;
@@ -172,12 +173,12 @@ int job_input_begin_sheet(struct engine *e, const struct job_input_sheet *begun,
 	if (!sheet)
 		return err_set(err, ENOSPC, "at most %d sheets can be recorded at a time",
 		               SHEETS_MAX);
-	sheet->pid = begun->pid;
+	sheet->pid = begun->opener.pid;
 	sheet->is_wrapper = begun->is_wrapper;
 	row->job.total_sheets = MAX(row->job.total_sheets, begun->total);
 	*ret_num = sheet->num;
-	if (begun->pid)
-		enter_sheet(e, row, sheet, &former);
+	if (begun->opener.pid)
+		enter_sheet(e, row, sheet, &former, begun->opener);
 	else if (!row->job.has_recorder)
 		jobs_gather_in_sheet(jobs, row->watched, sheet->num);
 	return 0;

@@ -13,7 +13,7 @@ struct job_input_sheet {
 	job_handle job;
 	uint32_t num, total; /* num 0: the next one */
 	const char *label;   /* "": none */
-	pid_t pid;
+	struct proc_id opener; /* pid 0: none; start 0: whatever process has that pid */
 	uint64_t started_ns; /* wall clock; 0: now. Its recorder reports it a moment later */
 	bool is_wrapper; /* it only waits for the command whose sheet it is, and will report what
 	                    that used */

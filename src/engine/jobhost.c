@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "engine/jobhost_state.h"
 #include "job/allowance.h"
 #include "kernel/process_lookup.h"
@@ -20,6 +21,7 @@
 #define TOTALS_PATIENCE_NS (40 * NS_PER_MS) /* the kernel reports a reaped process 10 ms later */
 #define BUSY_PATIENCE_NS NS_PER_S           /* … 500 ms on a busy machine */
 #define LEFTOVERS_POLL_NS (50 * NS_PER_MS)
+#define COMMIT_PATIENCE_NS (50 * NS_PER_MS) /* for the store, while the command waits for us */
 
 static bool is_out_of_time(const struct jobhost *h)
 {
@@ -146,8 +148,11 @@ static void on_dying(void *self)
 {
 	struct jobhost *h = self;
 
-	if (h->engine)
-		engine_read_events(h->engine);
+	if (!h->engine)
+		return;
+	engine_read_events(h->engine);
+	if (!jobs_of(h)->sources.totals)
+		h->used_up_cpu_ns = process_peek_used_up_cpu_ns(h->root_fd, h->command.pid);
 }
 
 /* Where no source reports ends, we report those that we reap. */
@@ -202,6 +207,9 @@ static void on_ended(void *self, const struct launch_end *end)
 
 	record_end(h, end);
 	disk_check(h);
+	if (end->signal == SIGKILL && h->used_up_cpu_ns && !is_out_of_time(h))
+		emit_event(h, EVENT_LIMIT, EVENT_FOR_CPU_LIMIT, h->used_up_cpu_ns,
+		           "the command had used up its limit of CPU time when it was killed");
 	w->has_outlived = !is_out_of_time(h); /* else we signalled all of them */
 	find_new_processes(h);
 	w->outlived = w->leaked = count_living(h);
@@ -326,12 +334,9 @@ static void read_inherited_peak(struct jobhost *h)
 		                                                                h->command.pid);
 }
 
-static bool is_helper(void *self, pid_t pid)
+static bool is_helper(struct proc_id id)
 {
-	struct jobhost *h = self;
-
-	return launcher_is_helper(h->launcher, pid) ||
-	       (h->engine && sampler_is_helper(engine_sampler(h->engine), pid));
+	return thread_is_helper(id.pid, id.start_ticks * NS_PER_TICK, NS_PER_TICK);
 }
 
 static void add_job(struct jobhost *h)
@@ -345,7 +350,7 @@ static void add_job(struct jobhost *h)
 	h->watched->hooks_self = h;
 	job = job_of(h);
 	jobs->root = (struct members_root){
-		.pid = getpid(), .to.job = job->handle, .is_helper = is_helper, .self = h
+		.pid = getpid(), .to.job = job->handle, .is_helper = is_helper
 	};
 	/* This limit counts all tasks of the user. */
 	if (job_cgroup_needs_rlimit_pids(h->group, job->limit)) {
@@ -376,6 +381,19 @@ int jobhost_new(struct loop *loop, struct launcher *take_launcher,
 	return 0;
 }
 
+/* A recorder that is killed from now on leaves a job that later queries find. */
+static void commit_start(struct jobhost *h)
+{
+	uint64_t begin_ns = clock_mono_ns();
+
+	if (h->options.engine.recorder.store.path &&
+	    !engine_store_jobs(h->engine, COMMIT_PATIENCE_NS) &&
+	    clock_mono_ns() - begin_ns >= COMMIT_PATIENCE_NS)
+		emit_event(h, EVENT_RECORDER, "", 0,
+		           "the command began before its job was stored: the store took more than "
+		           "50 ms");
+}
+
 static void add_to_tier(struct job *job, const char *text)
 {
 	size_t len = strlen(job->tier);
@@ -388,7 +406,8 @@ int jobhost_start(struct jobhost *h, struct err *err)
 {
 	uint64_t limit_ns = h->options.job->limit[JOB_LIMIT_TIME];
 
-	record_start(h);
+	commit_start(h);
+	record_start(h); /* the command has not waited for the store */
 	add_command(h);
 	add_to_tier(job_of(h), engine_trace_command(h->engine, h->command));
 	add_to_tier(job_of(h), h->options.capture ? CAPTURE_TIER : NULL);

@@ -28,6 +28,7 @@ struct jobhost {
 	uint64_t ended_mono_ns, ended_boot_ns; /* the command */
 	uint64_t sampled_boot_ns;              /* the last tick; 0: there was none */
 	struct forwarded_signals forwarded;
+	uint64_t used_up_cpu_ns; /* the command's limit of CPU time; 0: it was not used up, or BPF reports it */
 	bool has_ended, is_last, was_asked, has_recorded_living;
 	struct cause_verdict verdict; /* what a daemon answered */
 	struct job last;              /* as in the last snapshot */

@@ -146,11 +146,9 @@ static void on_signal(void *self, const struct signalfd_siginfo *info)
 /* ---- from start to end ----------------------------------------------------------------------- */
 
 /* We may descend from it. */
-static bool is_ours(void *self, pid_t pid)
+static bool is_ours(struct proc_id id)
 {
-	struct pidhost *h = self;
-
-	return pid == getpid() || sampler_is_helper(engine_sampler(h->engine), pid);
+	return id.pid == getpid();
 }
 
 static int watch(struct pidhost *h, const struct job *job, struct err *err)
@@ -168,7 +166,7 @@ static int watch(struct pidhost *h, const struct job *job, struct err *err)
 	len = strlen(row->tier);
 	snprintf(row->tier + len, sizeof row->tier - len, ", attached to pid %d", h->id.pid);
 	jobs->root = (struct members_root){
-		.pid = h->id.pid, .to.job = h->job, .is_helper = is_ours, .self = h
+		.pid = h->id.pid, .to.job = h->job, .is_helper = is_ours
 	};
 	return 0;
 }

@@ -331,6 +331,7 @@ static bool store_ends(struct recorder *r, const struct snapshot *snap)
 static void set_outcome(struct recorder *r, const struct snapshot *snap, bool is_stored)
 {
 	pthread_mutex_lock(&r->lock);
+	r->status.left_out = store_left_out(r->store);
 	if (has_ends(snap)) {
 		r->status.has_end = is_stored;
 		r->status.is_side = is_stored && store_is_side(r->store);
@@ -427,10 +428,27 @@ static void step_retention(struct recorder *r)
 	r->retention_due_ns = clock_mono_ns() + (more ? RETENTION_REST_NS : RETENTION_EVERY_NS);
 }
 
-/* False when it is time to end; *ret is the next snapshot to store, or NULL when retention is due. */
+/* The start of a job, which was committed a moment ago; a disk that refuses will do so at its end, too. */
+static void sync_starts(struct recorder *r)
+{
+	uint64_t due_ns = r->store ? store_sync_due_ns(r->store) : 0;
+	struct err err;
+
+	if (due_ns && clock_mono_ns() >= due_ns)
+		(void)!store_sync(r->store, &err);
+}
+
+static uint64_t next_due_ns(const struct recorder *r)
+{
+	uint64_t sync_ns = r->store ? store_sync_due_ns(r->store) : 0;
+
+	return sync_ns ? MIN(sync_ns, r->retention_due_ns) : r->retention_due_ns;
+}
+
+/* False when it is time to end; *ret is the next snapshot to store, or NULL when something else is due. */
 static bool wait_for_work(struct recorder *r, const struct snapshot **ret)
 {
-	struct timespec due = at_mono(r->retention_due_ns);
+	struct timespec due = at_mono(next_due_ns(r));
 	bool is_over;
 
 	*ret = NULL;
@@ -553,6 +571,7 @@ static void *work(void *self)
 	while (wait_for_work(r, &snap)) {
 		introduce(r);
 		store_patterns(r);
+		sync_starts(r);
 		if (!snap) {
 			step_retention(r);
 			continue;

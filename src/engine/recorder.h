@@ -31,6 +31,7 @@ struct recorder_status {
 	uint64_t notice_seq;   /* changes with each notice */
 	uint64_t stored, lost; /* snapshots */
 	uint64_t events_lost;
+	struct store_left_out left_out;
 	uint64_t tick_cpu_ns; /* CPU time of storing ticks, without the events in them */
 	uint64_t ticks;       /* … that were stored or refused */
 	bool has_end;         /* of its job: what became of it is stored */

@@ -38,6 +38,7 @@ void history_close(struct history *r)
 	history_forget_views(r);
 	sqlite3_finalize(r->next);
 	sqlite3_finalize(r->host);
+	sqlite3_finalize(r->beside);
 	sqlite3_finalize(r->cgroup);
 	sqlite3_finalize(r->jobs);
 	sqlite3_finalize(r->job);

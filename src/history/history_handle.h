@@ -35,7 +35,7 @@ struct history {
 	const struct history_cancel *cancel; /* NULL: none */
 	struct column_set cells, details;
 	struct keyframe_view keyframe_views[HISTORY_VIEWS];
-	sqlite3_stmt *next, *host, *cgroup, *jobs, *job, *gpus, *gpu_uses;
+	sqlite3_stmt *next, *host, *beside, *cgroup, *jobs, *job, *gpus, *gpu_uses;
 	struct db_lock recorders; /* write.lock, to see which recorders are alive */
 	VEC(int64_t) job_rows;    /* job.id of each job of the snapshot that is being read */
 };

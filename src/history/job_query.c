@@ -392,7 +392,7 @@ static int find_single(struct history *r, const char *id, struct job *ret, struc
 	return 1;
 }
 
-/* ID: the user's own, or the only one of this id; USER:ID */
+/* ID: the user's own, or the only one of this id; USER:ID is never an id of somebody else. */
 static int find_id(struct history *r, uint32_t uid, const char *name, struct job *ret,
                    struct err *err)
 {
@@ -400,11 +400,11 @@ static int find_id(struct history *r, uint32_t uid, const char *name, struct job
 	const char *colon = strchr(name, ':');
 	uint32_t other;
 
-	if (result == 0)
-		result = find_single(r, name, ret, err);
-	if (result || !colon || !user_names_parse(name, (size_t)(colon - name), &other))
+	if (result)
 		return result;
-	return history_load_job(r, (struct job_key){ other, colon + 1 }, ret, err);
+	if (colon && user_names_parse(name, (size_t)(colon - name), &other))
+		return history_load_job(r, (struct job_key){ other, colon + 1 }, ret, err);
+	return find_single(r, name, ret, err);
 }
 
 static int get_job(struct history *r, uint32_t uid, const char *id, struct job *ret,

@@ -12,7 +12,11 @@
 
 /* The place of a snapshot in its keyframe. */
 struct snapshot_row {
-	int64_t id, kf, at;
+	int64_t id, kf, at, recorder;
+	double time;
+	bool is_minute; /* it stands for a minute */
+	const struct keyframe_image_moment
+		*before; /* in the same keyframe; NULL: it is the first */
 };
 
 static void view_done(struct keyframe_view *s)
@@ -228,6 +232,55 @@ static int read_host(struct history *r, int64_t snapshot, struct snapshot *to, s
 	return 0;
 }
 
+/* Counters of the machine are stored, and a share of time needs two of them: those of the snapshot before. A minute has the counters of
+ * its first snapshot, so its share ends with those of the next minute. */
+static int read_beside(struct history *r, const struct snapshot_row *row_at,
+                       const struct snapshot *to, struct host_readings *ret, uint64_t *ret_boot_ns,
+                       struct err *err)
+{
+	double window_s = 2 + 2 * (double)to->elapsed_ns / 1e9;
+	int result = prepare_readings(
+		r, "SELECT s.boot_us", "host", host_metrics, HOST_METRIC_COUNT,
+		" FROM snapshot s JOIN host h ON h.id = s.id WHERE s.time BETWEEN ?1 AND ?2 AND s.recorder = ?3"
+		" AND (s.boot_us - ?4) * ?5 > 0 ORDER BY (s.boot_us - ?4) * ?5 LIMIT 1",
+		&r->beside, err);
+
+	if (result < 0)
+		return result;
+	db_bind(r->beside,
+	        BINDS(bind_real(row_at->time - (row_at->is_minute ? 0 : window_s)),
+	              bind_real(row_at->time + (row_at->is_minute ? window_s : 0)),
+	              bind_int(row_at->recorder), bind_int((int64_t)(to->boot_ns / NS_PER_US)),
+	              bind_int(row_at->is_minute ? 1 : -1)));
+	result = db_step(r->beside, err);
+	if (result > 0) {
+		*ret_boot_ns = (uint64_t)sqlite3_column_int64(r->beside, 0) * NS_PER_US;
+		read_readings(r->beside, 1, host_metrics, HOST_METRIC_COUNT, &ret->present,
+		              ret->value);
+	}
+	sqlite3_reset(r->beside);
+	return result;
+}
+
+static int read_stalls(struct history *r, const struct snapshot_row *row_at, struct snapshot *to,
+                       struct err *err)
+{
+	const struct host_readings *first = &to->host, *last = &to->host;
+	struct host_readings beside = { 0 };
+	uint64_t boot_ns = 0;
+	int result = to->elapsed_ns ? read_beside(r, row_at, to, &beside, &boot_ns, err) : 0;
+
+	if (result <= 0)
+		return result;
+	if (row_at->is_minute)
+		last = &beside;
+	else
+		first = &beside;
+	snapshot_set_stalls(to, first, last,
+	                    boot_ns > to->boot_ns ? boot_ns - to->boot_ns : to->boot_ns - boot_ns);
+	return 0;
+}
+
 static int read_cgroup(struct history *r, int64_t snapshot, struct snapshot *to, struct err *err)
 {
 	int result = prepare_readings(r, "SELECT id", "cgroup", cgroup_metrics, CGROUP_METRIC_COUNT,
@@ -333,6 +386,28 @@ static void show_values(const struct column_set *set, const int64_t *values, str
 			             column_inside(&set->metrics[set->id[i]], values[i]));
 }
 
+/* Of a counter that is stored whenever it changes, since the moment before; NAN: not known. A minute has its value at the end of it. */
+static double detail_rate(const struct history *r, const struct keyframe_view *s,
+                          const struct keyframe_image_row *row, const struct snapshot_row *row_at,
+                          uint64_t minute_ns, enum proc_metric id)
+{
+	const struct keyframe_image_moment *before = row_at->before;
+	const struct keyframe_image_detail *then, *now;
+
+	if (!before || before->snapshot < row->first)
+		return NAN;
+	then = keyframe_image_details(&s->image, row, before->at);
+	now = keyframe_image_details(&s->image, row, row_at->at);
+	for (size_t i = 0; then && now && i < r->details.n; i++)
+		if (r->details.id[i] == id && then->value[i] >= 0 && now->value[i] >= 0)
+			return rate_per_s(
+				(uint64_t)then->value[i], (uint64_t)now->value[i],
+				row_at->is_minute
+					? minute_ns
+					: (uint64_t)((row_at->time - before->time) * 1e9));
+	return NAN;
+}
+
 static void show_process(struct history *r, const struct keyframe_view *s, uint32_t index,
                          const struct snapshot_row *row_at, struct snapshot *to)
 {
@@ -363,7 +438,8 @@ static void show_process(struct history *r, const struct keyframe_view *s, uint3
 	show_values(&r->cells, cells + CELL_FIRST_METRIC, p);
 	if (detail)
 		show_values(&r->details, detail->value, p);
-	p->read_bytes_per_s = p->write_bytes_per_s = NAN;
+	p->read_bytes_per_s = detail_rate(r, s, row, row_at, to->elapsed_ns, PROC_READ_BYTES);
+	p->write_bytes_per_s = detail_rate(r, s, row, row_at, to->elapsed_ns, PROC_WRITE_BYTES);
 	p->age_ns = to->boot_ns > start_ns ? to->boot_ns - start_ns : 0;
 	p->job = job_index(r, to, identity->job);
 	p->sheet = cells[CELL_SHEET] < 0 ? identity->sheet : (uint32_t)cells[CELL_SHEET];
@@ -483,10 +559,24 @@ static struct snapshot_row read_row(sqlite3_stmt *stmt, struct snapshot *to)
 	to->psi_cpu_ratio = to->psi_mem_ratio = to->psi_io_ratio = NAN;
 	return (struct snapshot_row){ .id = sqlite3_column_int64(stmt, 0),
 		                      .kf = sqlite3_column_int64(stmt, 1),
-		                      .at = sqlite3_column_int64(stmt, 2) };
+		                      .at = sqlite3_column_int64(stmt, 2),
+		                      .time = sqlite3_column_double(stmt, 3),
+		                      .recorder = sqlite3_column_int64(stmt, 9),
+		                      .is_minute = sqlite3_column_type(stmt, 10) != SQLITE_NULL };
 }
 
-static int show(struct history *r, const struct snapshot_row *row_at, struct snapshot *to,
+static const struct keyframe_image_moment *moment_before(const struct keyframe_image *im,
+                                                         int64_t at)
+{
+	const struct keyframe_image_moment *before = NULL;
+
+	vec_each(&im->moments, m)
+		if (m->at < at)
+			before = m;
+	return before;
+}
+
+static int show(struct history *r, struct snapshot_row *row_at, struct snapshot *to,
                 struct err *err)
 {
 	struct keyframe_view *s;
@@ -495,11 +585,14 @@ static int show(struct history *r, const struct snapshot_row *row_at, struct sna
 	if (result == 0)
 		result = read_host(r, row_at->id, to, err);
 	if (result == 0)
+		result = read_stalls(r, row_at, to, err);
+	if (result == 0)
 		result = read_cgroup(r, row_at->id, to, err);
 	if (result == 0)
 		result = read_jobs(r, to, err);
 	if (result < 0)
 		return result;
+	row_at->before = moment_before(&s->image, row_at->at);
 	vec_each(&s->by_pid, index)
 		show_process(r, s, *index, row_at, to);
 	result = read_gpus(r, row_at->id, to, err);
@@ -507,7 +600,8 @@ static int show(struct history *r, const struct snapshot_row *row_at, struct sna
 }
 
 #define SNAPSHOT_ROW                                                                               \
-	"SELECT s.id, s.kf, s.at, s.time, s.boot_us, s.seq, r.pid, r.boot_id, r.started_boot_us"
+	"SELECT s.id, s.kf, s.at, s.time, s.boot_us, s.seq, r.pid, r.boot_id, r.started_boot_us,"  \
+	" s.recorder, s.resolution"
 
 /* The snapshot that the statement finds. */
 static int show_found(struct history *r, sqlite3_stmt *stmt, struct history_cursor *at,

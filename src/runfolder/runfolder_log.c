@@ -166,7 +166,8 @@ static void put_count(struct json *j, const struct snapshot *snap, const struct 
 {
 	bool is_time = e->kind == EVENT_GAP || e->kind == EVENT_CLOCK_STEP ||
 	               e->kind == EVENT_SUSPEND ||
-	               (e->kind == EVENT_LIMIT && is_named(snap, e, "time")) ||
+	               (e->kind == EVENT_LIMIT &&
+	                (is_named(snap, e, "time") || is_named(snap, e, EVENT_FOR_CPU_LIMIT))) ||
 	               (e->kind == EVENT_GPU &&
 	                (is_named(snap, e, "throttle_end") || is_named(snap, e, "lost_end")));
 

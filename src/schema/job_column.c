@@ -47,6 +47,7 @@ const struct field job_columns[JOB_COLUMN_LIMITS] = {
 	{ "allowed_time_us", FIELD(ORDINAL, allowed.time_ns), .unit = UNIT_NS },
 	{ "parent_uid", FIELD(CODE, parent_uid), .has = offsetof(struct job, has_parent_uid) },
 	{ "recorded_as", FIELD(TEXT, recorded_as) },
+	{ "recording", FIELD(TEXT, recording) },
 	[JOB_COLUMN_LARGEST] = { "hungriest_pid", FIELD(ORDINAL, largest_pid) },
 	{ "hungriest", FIELD(TEXT, largest_name) },
 };

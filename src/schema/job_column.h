@@ -9,8 +9,8 @@
 #include "sqlite/record_column.h"
 
 enum {
-	JOB_COLUMN_LARGEST = 41, /* with its name: they change with the figures */
-	JOB_COLUMN_LIMITS = 43,  /* the columns before are those of members */
+	JOB_COLUMN_LARGEST = 42, /* with its name: they change with the figures */
+	JOB_COLUMN_LIMITS = 44,  /* the columns before are those of members */
 	JOB_COLUMN_FIGURES = JOB_COLUMN_LIMITS + JOB_LIMIT_COUNT, /* value, quality, value, … */
 	JOB_COLUMN_RECORDER = JOB_COLUMN_FIGURES + 2 * JOB_FIGURE_COUNT,
 	JOB_COLUMN_COUNT,

@@ -67,8 +67,10 @@ enum { SCHEMA_PRESSURES = 5 };
 #define SCHEMA_ONE_A_LIFE(job)                                                                     \
 	" AND (p.start_ticks = 0 OR NOT EXISTS (SELECT 1 FROM process q WHERE q.pid = p.pid"       \
 	" AND q.start_ticks = p.start_ticks AND q.id > p.id AND q." job " = p." job "))"
-/* A sheet is what its command used, without our own process around it. */
-#define SCHEMA_NOT_OURS " AND p.comm IS NOT '" OURS_NAME "'"
+/* A sheet is what its command used, without our own process around it and the helper of that. The figures of the job
+ * have both. */
+#define SCHEMA_NOT_OURS                                                                            \
+	" AND coalesce(p.comm, '') NOT IN ('" OURS_NAME "', '" OURS_DETECTOR "')"
 static_assert(QUALITY_SAMPLED == 1 && QUALITY_AT_LEAST == 2 && QUALITY_EXACT == 3 &&
                       QUALITY_AT_MOST == 4 && FINAL_CPU == 1 && FINAL_PEAK == 2 &&
                       FINAL_BOUND == 32,

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <math.h>
 
+#include "sqlite/db_file.h"
+
 #define BUSY_TIMEOUT_MS 2000
 #define CACHE_KIB 4096
 
@@ -51,9 +53,11 @@ static int errno_of(sqlite3 *db)
 int db_fail(sqlite3 *db, const char *what, struct err *err)
 {
 	const char *path = sqlite3_db_filename(db, "main");
+	int code = errno_of(db);
 
-	return err_set(err, errno_of(db), "%s in '%s': %s", what, path ? path : "?",
-	               sqlite3_errmsg(db));
+	if (code == EUCLEAN && path && sqlite3_db_readonly(db, "main") == 1)
+		db_file_suspect(path);
+	return err_set(err, code, "%s in '%s': %s", what, path ? path : "?", sqlite3_errmsg(db));
 }
 
 /* No pragma here may touch the file: whether it is ours is not known yet. */

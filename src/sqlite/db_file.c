@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sqlite/db_lock.h"
 #include "sqlite/schema_version.h"
 
 #define HEADER_LEN 100
@@ -56,19 +57,53 @@ static int judge_header(const char *path, const unsigned char *h, bool *ret_is_n
 	return 0;
 }
 
-int db_file_make(const char *path, struct err *err)
+static int check_part(const char *path, const char *end, struct err *err)
 {
-	cleanup(closep) int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-	                              0640);
+	char name[4096];
 	struct stat st;
 
-	if (fd >= 0)
-		return 0;
-	if (errno != EEXIST || lstat(path, &st) < 0)
+	if (snprintf(name, sizeof name, "%s%s", path, end) >= (int)sizeof name)
+		return err_set(err, ENAMETOOLONG, "'%s%s': name too long", path, end);
+	if (lstat(name, &st) < 0)
+		return errno == ENOENT
+		               ? 0
+		               : err_set(err, errno, "open '%s': %s", name, strerror(errno));
+	return db_lock_check(name, &st, err);
+}
+
+int db_file_make(const char *path, struct err *err)
+{
+	static const char *const ends[] = { "", "-wal", "-shm", "-journal" };
+	cleanup(closep) int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+	                              0640);
+	int r = 0;
+
+	if (fd < 0 && errno != EEXIST)
 		return err_set(err, errno, "open '%s': %s", path, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return err_set(err, EINVAL, "'%s' is not a regular file", path);
-	return 0;
+	for (size_t i = 0; i < ARRAY_LEN(ends) && r == 0; i++)
+		r = check_part(path, ends[i], err);
+	return r;
+}
+
+static bool name_suspicion(const char *path, char *to, size_t cap)
+{
+	return snprintf(to, cap, "%s.suspect", path) < (int)cap;
+}
+
+void db_file_suspect(const char *path)
+{
+	char name[4096];
+	cleanup(closep) int fd = -1;
+
+	if (name_suspicion(path, name, sizeof name))
+		fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
+}
+
+bool db_file_take_suspicion(const char *path)
+{
+	char name[4096];
+
+	return name_suspicion(path, name, sizeof name) && unlink(name) == 0;
 }
 
 /* Through SQLite's own descriptor: closing another one on the same file would drop the locks of

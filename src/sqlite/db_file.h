@@ -10,8 +10,14 @@
 /* The path of "name" beside the file. */
 void db_file_beside(const char *path, const char *name, char *to, size_t cap);
 
-/* Makes an empty file unless there is one. Refuses what is not a regular file (-EINVAL). */
+/* Makes an empty file unless there is one. Refuses what is not a regular file, and what has another name
+ * somewhere, as the log beside it may (-EINVAL): writing would change a file of someone else. */
 int db_file_make(const char *path, struct err *err) must_check;
+
+/* A reader met damage. The writer may never read that page, so a note is left for it: PATH.suspect. */
+void db_file_suspect(const char *path);
+/* Whether there is a note, which is removed. */
+bool db_file_take_suspicion(const char *path);
 
 /* Whether the file behind the connection may be used as ours; nothing is written, not even beside
  * it. `ret_is_new`: it holds nothing yet.

@@ -11,12 +11,35 @@
 #include "base/clock.h"
 #include "base/io.h"
 
+int db_lock_check(const char *path, const struct stat *st, struct err *err)
+{
+	if (!S_ISREG(st->st_mode))
+		return err_set(err, EINVAL, "'%s' is not a regular file", path);
+	if (st->st_nlink > 1)
+		return err_set(err, EINVAL, "'%s' has other hard links: left alone", path);
+	return 0;
+}
+
 int db_lock_open(struct db_lock *lock, const char *path, struct err *err)
 {
-	lock->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
-	if (lock->fd < 0)
+	struct stat st;
+	int r;
+
+	lock->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640);
+	if (lock->fd < 0 || fstat(lock->fd, &st) < 0)
 		return err_set(err, errno, "open '%s': %s", path, strerror(errno));
-	return 0;
+	r = db_lock_check(path, &st, err);
+	if (r < 0)
+		db_lock_close(lock);
+	return r;
+}
+
+bool db_lock_is_in_place(const struct db_lock *lock, const char *path)
+{
+	struct stat here, there;
+
+	return lock->fd >= 0 && lstat(path, &there) == 0 && fstat(lock->fd, &here) == 0 &&
+	       here.st_ino == there.st_ino && here.st_dev == there.st_dev;
 }
 
 int db_lock_open_to_ask(struct db_lock *lock, const char *path, struct err *err)

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -25,6 +26,9 @@ struct db_lock {
 	int fd; /* -1: not open */
 };
 
+/* Refuses a file that is not regular or has other hard links: what is written to it would be written there. */
+int db_lock_check(const char *path, const struct stat *st, struct err *err) must_check;
+/* Also creates it. */
 int db_lock_open(struct db_lock *lock, const char *path, struct err *err) must_check;
 /* Only to query locks; the file must exist. */
 int db_lock_open_to_ask(struct db_lock *lock, const char *path, struct err *err) must_check;
@@ -34,6 +38,9 @@ int db_lock_take(struct db_lock *lock, int64_t byte, uint64_t patience_ns) must_
 void db_lock_drop(struct db_lock *lock, int64_t byte);
 /* Whether another process or handle holds it now. */
 bool db_lock_is_taken(const struct db_lock *lock, int64_t byte);
+
+/* Whether the file at the path is the one that is open: another process can lock a new one. */
+bool db_lock_is_in_place(const struct db_lock *lock, const char *path);
 
 /* Takes owner.lock and writes our pid into it; -EBUSY and the owner's pid in `err` if there is
  * one. */

@@ -4,6 +4,7 @@
  * and night, would fill any disk: outside jobs a long storm is stored up to a bound (about 200 bytes
  * per life, so at most 1 GB a day), and what is left out is counted and recorded. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -17,6 +18,8 @@
 /* Signals to the same process by the same sender in one tick that are stored one by one; the rest is
  * counted. */
 #define SIGNALS_ALIKE 10
+#define EVENT_BYTES 100 /* of a row with its indexes */
+#define PROCESS_BYTES 200
 
 static const struct migration migrations[] = {
 	{ 1,
@@ -102,6 +105,7 @@ static int64_t add_process(struct store *st, const struct snapshot *snap, const 
 	};
 	int64_t id = process_table_add(st, &row, err);
 
+	user_flow_add(st, user_flow_payer(snap, e->job, e->uid), PROCESS_BYTES);
 	if (id > 0)
 		map_put(&st->processes.known, proc_key(e->id), (uint64_t)id);
 	return id;
@@ -133,15 +137,16 @@ static int set_totals(struct store *st, const struct event *e, int64_t proc, str
 	                                err);
 }
 
-/* process.id, job.id; 0: none */
+/* process.id, job.id; 0: none. `payer`: the user that it is counted for. */
 static int put_one(struct store *st, const struct event *e, const char *text, int64_t proc,
-                   int64_t job, struct err *err)
+                   int64_t job, uint32_t payer, struct err *err)
 {
 	bool is_sent = e->kind == EVENT_SIGNAL || e->kind == EVENT_KILL;
 	bool has_sender = is_sent && e->sender_pid > 0;
 	cleanup(buf_done) struct buf details = { .max = DETAILS_MAX };
 
 	event_details(e, text, &details);
+	user_flow_add(st, payer, EVENT_BYTES + details.len + e->name.len);
 	if (e->kind == EVENT_SIGNAL && e->count)
 		buf_printf(&details, ", and %lld more like it", (long long)e->count);
 	return statement_run(st, &statements[0],
@@ -186,10 +191,21 @@ static int put_process_event(struct store *st, const struct snapshot *snap, cons
 {
 	int64_t proc = find_process(st, live_processes_at(st, snap), e, err);
 	bool has_row = e->kind != EVENT_TOTALS && (e->kind != EVENT_EXEC || e->job >= 0);
+	uint32_t payer = user_flow_payer(snap, e->job, e->uid);
+	enum user_flow_level level = user_flow_level(st, payer);
 	int r;
 
 	if (proc < 0)
 		return (int)proc;
+	if (level == USER_FLOW_NOTHING && !proc) {
+		user_flow_losses(st, payer)->events++;
+		user_flow_losses(st, payer)->processes += is_birth(e);
+		return 0;
+	}
+	if (level >= USER_FLOW_ENDS && has_row && e->kind != EVENT_KILL && e->kind != EVENT_OOM) {
+		user_flow_losses(st, payer)->events++;
+		has_row = false;
+	}
 	if ((e->kind == EVENT_SIGNAL || !proc) && !may_store(st, e))
 		return 0;
 	if (!proc)
@@ -199,7 +215,7 @@ static int put_process_event(struct store *st, const struct snapshot *snap, cons
 	if (proc < 0)
 		return (int)proc;
 	r = apply(st, snap, e, proc, err);
-	return r < 0 || !has_row ? r : put_one(st, e, snap->text.at, proc, 0, err);
+	return r < 0 || !has_row ? r : put_one(st, e, snap->text.at, proc, 0, payer, err);
 }
 
 static int put_text(struct store *st, const struct snapshot *snap, enum event_kind kind,
@@ -211,7 +227,32 @@ static int put_text(struct store *st, const struct snapshot *snap, enum event_ki
 		           .count = count,
 		           .text = { 0, (uint32_t)strlen(text) } };
 
-	return put_one(st, &e, text, 0, 0, err);
+	return put_one(st, &e, text, 0, 0, 0, err);
+}
+
+/* What was left out of users above their limits. */
+static int put_user_losses(struct store *st, const struct snapshot *snap, struct err *err)
+{
+	struct user_flow u;
+	int r = 0;
+
+	while (r == 0 && user_flow_next_report(st, &u)) {
+		char text[256];
+
+		snprintf(
+			text, sizeof text,
+			"user %u exceeds its share of the store; left out: samples %llu, "
+		         "events %llu, processes %llu",
+			u.uid, (unsigned long long)u.losses.samples,
+			(unsigned long long)u.losses.events,
+			(unsigned long long)u.losses.processes);
+		r = put_text(st, snap, EVENT_LOSS,
+		             (int64_t)(u.losses.samples + u.losses.events + u.losses.processes),
+		             text, err);
+		if (!st->notice[0])
+			snprintf(st->notice, sizeof st->notice, "%s", text);
+	}
+	return r;
 }
 
 /* The store's own events. */
@@ -224,17 +265,19 @@ static int put_own(struct store *st, const struct snapshot *snap, struct err *er
 	if (r == 0 && st->events.nonjob_lost && st->snapshots.keyframe.at == 0)
 		r = put_text(st, snap, EVENT_LOSS, (int64_t)st->events.nonjob_lost,
 		             "events of processes outside jobs came too fast to store all", err);
-	return r;
+	return r < 0 ? r : put_user_losses(st, snap, err);
 }
 
 /* An event without a process: of a job, or of the recorder. */
 static int put_other_event(struct store *st, const struct snapshot *snap, const struct event *e,
                            struct err *err)
 {
-	bool is_of_job = e->kind == EVENT_MARK || e->kind == EVENT_PHASE || e->kind == EVENT_LIMIT ||
-	                 e->kind == EVENT_DISK || (e->kind == EVENT_GPU && e->job >= 0);
+	bool is_of_job = e->kind == EVENT_MARK || e->kind == EVENT_PHASE ||
+	                 e->kind == EVENT_LIMIT || e->kind == EVENT_DISK ||
+	                 (e->kind == EVENT_GPU && e->job >= 0);
 
-	return put_one(st, e, snap->text.at, 0, is_of_job ? job_table_row(st, e->job) : 0, err);
+	return put_one(st, e, snap->text.at, 0, is_of_job ? job_table_row(st, e->job) : 0,
+	               user_flow_payer(snap, e->job, 0), err);
 }
 
 /* Whether it gets a row of its own. A timer may send a thousand signals a second. */
@@ -278,8 +321,8 @@ static int put_all(struct store *st, const struct snapshot *snap, struct err *er
 	size_t stored = 0;
 	int r = put_own(st, snap, err);
 
-	st->events.nonjob_processes = MAX(0.0, st->events.nonjob_processes -
-	                                               elapsed_s * NONJOB_PER_S);
+	st->events.nonjob_processes = MAX(0.0,
+	                                  st->events.nonjob_processes - elapsed_s * NONJOB_PER_S);
 	map_shrink(&st->events.signals); /* by what the snapshot before needed */
 	map_reset(&st->events.signals);
 	vec_each(&snap->events, e) {
@@ -332,14 +375,14 @@ int event_table_put_gap(struct store *st, const struct store_gap *gap, struct er
 		buf_printf(&text, "%llu event%s not stored: %s", (unsigned long long)gap->events,
 		           gap->events == 1 ? " was" : "s were", gap->reason);
 	e.text.len = (uint32_t)text.len;
-	r = put_one(st, &e, text.at, 0, 0, err);
+	r = put_one(st, &e, text.at, 0, 0, 0, err);
 	if (r == 0 && gap->events) {
 		buf_reset(&text);
 		buf_printf(&text, "not stored: %s", gap->reason);
 		e.kind = EVENT_LOSS;
 		e.count = (int64_t)gap->events;
 		e.text.len = (uint32_t)text.len;
-		r = put_one(st, &e, text.at, 0, 0, err);
+		r = put_one(st, &e, text.at, 0, 0, 0, err);
 	}
 	buf_done(&text);
 	return r;
@@ -352,7 +395,7 @@ int event_table_put_note(struct store *st, const char *text, struct err *err)
 		                 .job = -1,
 		                 .text = { 0, (uint32_t)strlen(text) } };
 
-	return put_one(st, &e, text, 0, 0, err);
+	return put_one(st, &e, text, 0, 0, 0, err);
 }
 
 static int retain(struct store *st, double before, struct err *err)

@@ -14,10 +14,6 @@
 #include "store/schema.h"
 #include "store/store_handle.h"
 
-/* A very short job waits for the disk once, at its end. The start of a longer one is brought to disk
- * by the first commit after this time. */
-#define START_DURABLE_NS (500 * NS_PER_MS)
-
 /* The single text that the statement selects, to be freed; NULL with an error. */
 static char *select_text(sqlite3 *db, const char *sql, struct err *err)
 {
@@ -245,16 +241,12 @@ bool job_table_ends(const struct store *st, const struct snapshot *snap)
 	return false;
 }
 
-bool job_table_needs_disk(const struct store *st, const struct snapshot *snap)
+bool job_table_has_volatile(const struct store *st)
 {
-	vec_each(&snap->jobs, job) {
-		const struct job_seen *seen = job_table_seen(st, job_key_of(job));
-
-		if (seen && !seen->is_durable && !job->is_stored_by_other &&
-		    snap->wall_ns >= job->started_ns + START_DURABLE_NS)
+	vec_each(&st->jobs.list, seen)
+		if (!seen->is_durable)
 			return true;
-	}
-	return job_table_ends(st, snap);
+	return false;
 }
 
 void job_table_mark_durable(struct store *st)
@@ -636,7 +628,7 @@ static void put_jobs(struct buf *sql)
 	              " j.allowed_time_us/1e6 AS allowed_seconds");
 	syscall_table_put_columns(sql, "j");
 	buf_puts(sql, ", j.parent_uid AS parent_uid, j.recorded_as AS recorded_as,"
-	              " j.recorder AS recorder FROM job j WHERE j.started IS NOT NULL");
+	              " j.recorder AS recorder, j.recording AS recording FROM job j WHERE j.started IS NOT NULL");
 }
 
 static const struct view views[] = { { "jobs", put_jobs }, { 0 } };

@@ -37,8 +37,8 @@ int job_table_sum(struct store *st, const struct job *job, const struct index_li
                   struct err *err) must_check;
 /* Whether a job ends with this snapshot. */
 bool job_table_ends(const struct store *st, const struct snapshot *snap);
-/* … or has run for a while and its start is not on disk yet: that must survive a power cut. */
-bool job_table_needs_disk(const struct store *st, const struct snapshot *snap);
+/* Whether the start of a job is committed and not on disk yet: it would not survive a power cut. */
+bool job_table_has_volatile(const struct store *st);
 void job_table_mark_durable(struct store *st);
 bool job_table_has_running(const struct store *st); /* or may have */
 bool job_table_is_running(const struct store *st, int64_t row);

@@ -32,40 +32,31 @@ static int fail(const struct jsonl *j, const char *what, struct err *err)
 static int open_file(struct jsonl *j, struct err *err)
 {
 	struct stat st;
+	int r;
 
 	db_lock_close(&j->file);
 	j->file.fd = open(j->path,
 	                  O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640);
 	if (j->file.fd < 0 || fstat(j->file.fd, &st) < 0)
 		return fail(j, "open", err);
-	if (!S_ISREG(st.st_mode)) {
+	r = db_lock_check(j->path, &st, err);
+	if (r < 0)
 		db_lock_close(&j->file);
-		return err_set(err, EINVAL, "'%s' is not a regular file", j->path);
-	}
-	return 0;
-}
-
-/* Whether the path still leads to what we have open. */
-static bool is_in_place(const struct jsonl *j)
-{
-	struct stat there, here;
-
-	return j->file.fd >= 0 && stat(j->path, &there) == 0 && fstat(j->file.fd, &here) == 0 &&
-	       there.st_ino == here.st_ino && there.st_dev == here.st_dev;
+	return r;
 }
 
 /* Locks the file that is at the path now: while we waited, another recorder may have rotated it. */
 static int lock_file(struct jsonl *j, struct err *err)
 {
 	for (int i = 0; i < LOCK_TRIES; i++) {
-		int r = is_in_place(j) ? 0 : open_file(j, err);
+		int r = db_lock_is_in_place(&j->file, j->path) ? 0 : open_file(j, err);
 
 		if (r < 0)
 			return r;
 		r = db_lock_take(&j->file, 0, LOCK_PATIENCE_NS);
 		if (r < 0)
 			return err_set(err, -r, "lock '%s': %s", j->path, strerror(-r));
-		if (is_in_place(j))
+		if (db_lock_is_in_place(&j->file, j->path))
 			return 0;
 		db_lock_drop(&j->file, 0);
 	}

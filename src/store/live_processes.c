@@ -14,7 +14,12 @@
 #include "store/store_handle.h"
 
 #define LIVES_MAX PROCS_MAX
-#define LIVES_SMALL 1024    /* a pool of this size may well be mostly free */
+#define LIVES_SMALL 1024 /* a pool of this size may well be mostly free */
+/* Of rows, about: what they are counted as for their user. */
+#define PROCESS_BYTES 200
+#define BASE_BYTES 90
+#define CHANGE_BYTES 40
+#define DETAIL_BYTES 60
 #define KNOWN_DEAD_MAX 4096 /* above it the cache keeps live processes only */
 
 static_assert(PROC_RSS == 0, "the first cell of a metric is the resident memory");
@@ -123,6 +128,7 @@ static int add_process(struct store *st, const struct snapshot *snap, const stru
 
 	if (id < 0)
 		return (int)id;
+	user_flow_add(st, life->payer, PROCESS_BYTES + row.command_len);
 	life->proc = id;
 	return 0;
 }
@@ -197,9 +203,10 @@ static int put_detail(struct store *st, struct life *life, const struct proc_sna
 		if (!is_noise(st->details.id[i]))
 			hash = hash_bytes(hash, &values[i], sizeof values[i]);
 	}
-	if (!any || (hash == life->detail_hash && !is_full))
+	if (!any || (!is_full && (hash == life->detail_hash || !user_flow_is_due(st, life->payer))))
 		return 0;
 	life->detail_hash = hash;
+	user_flow_add(st, life->payer, DETAIL_BYTES);
 	return sample_table_put_detail(
 		st,
 		sample_table_id(st->snapshots.keyframe.id, life->proc, st->snapshots.keyframe.at),
@@ -293,7 +300,11 @@ static int put_latest(struct store *st, const struct snapshot *snap, struct err 
 
 	for (size_t i = 0; r == 0 && i < MIN(snap->jobs.len, l->latest.len); i++) {
 		struct buf *text = &l->latest.at[i];
+		uint32_t payer = user_flow_payer(snap, (int32_t)i, 0);
 
+		if (!user_flow_is_due(st, payer))
+			continue;
+		user_flow_add(st, payer, text->len);
 		if (text->len)
 			buf_puts(text, "]");
 		r = job_table_put_latest(st, &snap->jobs.at[i], text, err);
@@ -399,13 +410,13 @@ static int put_identity(struct store *st, const struct snapshot *snap, const str
 	return process_table_set_job(st, life->proc, job, p, err);
 }
 
+/* What is not written now is compared again at the next tick. */
 static int put_cells(struct store *st, const struct proc_snap *p, const struct reading *reading,
                      struct life *life, bool is_full, struct err *err)
 {
 	int64_t cells[CELL_COUNT];
 	int r = 0;
 
-	life->reading = *reading;
 	make_cells(st, reading, cells);
 	read_totals(st, &p->s.r, life);
 	life->max_rss_kib = MAX(life->max_rss_kib, cells[CELL_FIRST_METRIC]);
@@ -413,9 +424,17 @@ static int put_cells(struct store *st, const struct proc_snap *p, const struct r
 		r = flush_totals(st, life, err);
 	if (r < 0)
 		return r;
-	if (is_full)
-		return put_base(st, life, cells, err);
-	return memcmp(cells, life->last, sizeof cells) ? put_change(st, life, cells, err) : 0;
+	if (!is_full && memcmp(cells, life->last, sizeof cells) == 0) {
+		life->reading = *reading;
+		return 0;
+	}
+	if (!is_full && !user_flow_is_due(st, life->payer)) {
+		user_flow_losses(st, life->payer)->samples++;
+		return 0;
+	}
+	life->reading = *reading;
+	user_flow_add(st, life->payer, is_full ? BASE_BYTES : CHANGE_BYTES);
+	return is_full ? put_base(st, life, cells, err) : put_change(st, life, cells, err);
 }
 
 /* An idle moment before it was first seen does not show how busy it was. */
@@ -542,6 +561,7 @@ static int put_one(struct store *st, const struct snapshot *snap, const struct p
 		return r;
 	push_index(&st->processes.next, index);
 	life = &st->processes.lives.at[index];
+	life->payer = user_flow_payer(snap, p->job, p->s.uid);
 	if (life->is_fresh)
 		r = begin_process(st, snap, p, life, err);
 	return r < 0 ? r : put_process(st, snap, p, life, err);
@@ -555,6 +575,21 @@ static void begin_slots(struct live_processes *l)
 		memset(l->slots, 0, SCHEMA_SLOTS / 8);
 	vec_each(&l->live, i)
 		take_slot(l, l->lives.at[*i].proc);
+}
+
+/* Those that have rows go on in them. */
+static bool may_store(struct store *st, const struct snapshot *snap, const struct proc_snap *p)
+{
+	uint32_t payer = user_flow_payer(snap, p->job, p->s.uid);
+	const struct life *life;
+
+	if (user_flow_level(st, payer) < USER_FLOW_NOTHING)
+		return true;
+	life = find_life(st, &st->processes.live, p->s.id.pid);
+	if (life && proc_id_eq(life->id, p->s.id))
+		return true;
+	user_flow_losses(st, payer)->samples++;
+	return false;
 }
 
 int live_processes_put(struct store *st, const struct snapshot *snap, struct err *err)
@@ -571,7 +606,8 @@ int live_processes_put(struct store *st, const struct snapshot *snap, struct err
 	if (!vec_reserve(&l->next, snap->procs.len, LIVES_MAX))
 		return err_set(err, E2BIG, "%zu processes are too many", snap->procs.len);
 	vec_each(&snap->procs, p)
-		if (r == 0 && snapshot_scope_has_proc(&snapshot_scope_ours, snap, p))
+		if (r == 0 && snapshot_scope_has_proc(&snapshot_scope_ours, snap, p) &&
+		    may_store(st, snap, p))
 			r = put_one(st, snap, p, &at, err);
 	for (; r == 0 && at < l->live.len; at++)
 		r = end_life(st, &l->lives.at[l->live.at[at]], snap, err);

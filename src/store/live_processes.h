@@ -30,6 +30,7 @@ struct life {
 	uint64_t detail_hash, command_hash, totals_hash; /* of what was written */
 	int64_t job;                                     /* job.id, 0: none */
 	uint32_t sheet;
+	uint32_t payer; /* the user that its rows are counted for */
 	char comm[COMM_LEN];
 	bool is_fresh;    /* its process row is part of the current transaction */
 	bool has_changed; /* within the keyframe */

@@ -204,8 +204,10 @@ static int run_step(struct store *st, bool *ret_more, struct err *err)
 int store_retain_step(struct store *st, const struct store_retention *keep, uint64_t wall_ns,
                       uint64_t boot_ns, bool *ret_more, struct err *err)
 {
-	int r = st->retention.stage ? 0 : begin(st, keep, wall_ns, boot_ns, err);
+	int r = st->db ? store_examine(st, err) : 0;
 
+	if (r == 0 && !st->retention.stage)
+		r = begin(st, keep, wall_ns, boot_ns, err);
 	if (r == 0)
 		r = run_step(st, ret_more, err);
 	if (r == -EUCLEAN || r == -ESTALE) {

@@ -45,12 +45,19 @@ void store_close(struct store *st); /* checkpoints; NULL is fine */
 DEFINE_CLEANUP(struct store *, store_close)
 
 /* One transaction: snapshot, changed processes, events, jobs and sheets (or with snap->events_only
- * just the latter three). When it returns, the end of a job is on disk, and so is the start of one
- * that has run for half a second; the start of a younger one survives our death, but not a power
- * cut. On failure nothing was written and the handle is still good:
+ * just the latter three). When it returns, the end of a job is on disk; the start of one
+ * survives our death, and a power cut from store_sync() on. On failure nothing was written and the handle is still good:
  *   -ENOSPC  the disk is full (or nearly: less than 256 MiB and 1 % are free)
  *   -EBUSY   others have been writing for half a second, or for half a minute when a job ends */
 int store_put(struct store *st, const struct snapshot *snap, struct err *err) must_check;
+/* What was left out of users that stored too much (user_flow.h). */
+struct store_left_out {
+	uint64_t samples, events, processes;
+};
+struct store_left_out store_left_out(const struct store *st);
+/* When the start of a job has to be brought to the disk (monotonic); 0: none waits for that. */
+uint64_t store_sync_due_ns(const struct store *st);
+int store_sync(struct store *st, struct err *err) must_check;
 /* CPU time that was spent on the events of snapshots since it was opened. */
 uint64_t store_events_cpu_ns(const struct store *st);
 /* Commits the recorder's row, with the boot, ahead of what it will store: others can then see who

@@ -15,6 +15,7 @@
 #include "store/statement.h"
 #include "store/store.h"
 #include "store/store_table.h"
+#include "store/user_flow.h"
 
 struct event_flow {
 	double nonjob_processes; /* lives outside jobs that were stored: a leaky bucket */
@@ -43,6 +44,7 @@ struct store {
 	char notice[1024], taken_notice[1024]; /* for the caller */
 	char own_event[1024];                  /* the same, to be stored */
 	struct db_lock write, owner;
+	char owner_path[4096];
 	sqlite3 *db;
 	struct map statements; /* const struct statement * → sqlite3_stmt * */
 	struct column_set cells, details, totals;
@@ -54,15 +56,21 @@ struct store {
 	int wal_pages, wal_due; /* frames in the log; when to checkpoint */
 	bool is_on_disk;        /* the last commit */
 	bool is_slow;           /* the disk, the last time we waited for it */
+	uint64_t sync_due_ns;   /* monotonic: starts of jobs that are not on disk; 0: none */
 
 	struct live_processes processes;
 	struct jobs_seen jobs;
 	struct snapshots_put snapshots;
 	struct event_flow events;
 	struct retention_run retention;
+	struct user_flows flows;
 };
 
 /* store_open.c */
+/* Takes owner.lock unless we hold the one that is there. */
+int store_own(struct store *st, struct err *err) must_check;
+/* Where a reader met damage, looks for it; -EUCLEAN: there is. */
+int store_examine(struct store *st, struct err *err) must_check;
 int store_connect(struct store *st, struct err *err) must_check;
 /* After -EUCLEAN or -ESTALE: sets the damaged file aside and opens anew. */
 int store_recover(struct store *st, int cause, struct err *err) must_check;

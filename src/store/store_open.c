@@ -11,6 +11,7 @@
 #include "store/store_handle.h"
 
 #define OPEN_PATIENCE_NS TRANSACTION_START_NS
+#define EXAMINE_NS (20 * NS_PER_S)
 #define DAMAGE_PAUSE_NS (600 * NS_PER_S) /* between two files set aside: never a loop of them */
 
 static int on_commit(void *self, sqlite3 *db, const char *name, int pages)
@@ -89,6 +90,30 @@ static int update_schema(struct store *st, struct err *err)
 	return r;
 }
 
+static int is_late(void *deadline_ns)
+{
+	return clock_mono_ns() > *(const uint64_t *)deadline_ns;
+}
+
+int store_examine(struct store *st, struct err *err)
+{
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	uint64_t deadline_ns = clock_mono_ns() + EXAMINE_NS;
+	int r;
+
+	if (!db_file_take_suspicion(st->path))
+		return 0;
+	r = db_prepare(st->db, "PRAGMA quick_check(1)", &stmt, err);
+	if (r < 0)
+		return r;
+	sqlite3_progress_handler(st->db, 1000, is_late, &deadline_ns);
+	r = db_step(stmt, err);
+	sqlite3_progress_handler(st->db, 0, NULL, NULL);
+	if (r > 0 && strcmp((const char *)sqlite3_column_text(stmt, 0), "ok") != 0)
+		return err_set(err, EUCLEAN, "%s", (const char *)sqlite3_column_text(stmt, 0));
+	return r == -EUCLEAN ? r : 0;
+}
+
 static int set_up(struct store *st, bool is_new, struct err *err)
 {
 	struct err ignored;
@@ -152,6 +177,8 @@ static int open_database(struct store *st, struct err *err)
 		r = db_open(st->path, DB_WRITE, &st->db, err);
 	if (r == 0)
 		r = db_file_judge(st->db, &is_new, err);
+	if (r == 0 && !is_new && !st->is_brief)
+		r = store_examine(st, err);
 	if (r == 0 && !is_new)
 		r = side_store_is_blocked(st, err);
 	if (r > 0)
@@ -263,11 +290,21 @@ static int connect_side(struct store *st, struct err *err)
 	return r;
 }
 
+int store_own(struct store *st, struct err *err)
+{
+	if (!st->is_owner || db_lock_is_in_place(&st->owner, st->owner_path))
+		return 0;
+	db_lock_close(&st->owner);
+	return db_lock_own(&st->owner, st->owner_path, getpid(), err);
+}
+
 int store_connect(struct store *st, struct err *err)
 {
 	/* It may have been removed while we had it open. One that never existed is the caller's mistake. */
 	int r = st->is_open ? make_directory(st, err) : 0;
 
+	if (r == 0)
+		r = store_own(st, err);
 	if (r == 0)
 		r = connect_once(st, err);
 	return (r == -EPROTONOSUPPORT || r == -ETXTBSY) && !st->is_side ? connect_side(st, err) : r;
@@ -285,17 +322,6 @@ static void disconnect(struct store *st)
 	db_lock_close(&st->write);
 }
 
-static int own(struct store *st, struct err *err)
-{
-	char path[4096];
-
-	if (!st->is_owner)
-		return 0;
-	db_lock_close(&st->owner);
-	db_file_beside(st->path, "owner.lock", path, sizeof path);
-	return db_lock_own(&st->owner, path, getpid(), err);
-}
-
 int store_recover(struct store *st, int cause, struct err *err)
 {
 	struct err why = *err;
@@ -311,9 +337,7 @@ int store_recover(struct store *st, int cause, struct err *err)
 			return r;
 	}
 	disconnect(st);
-	r = own(st, err);
-	if (r == 0)
-		r = store_connect(st, err);
+	r = store_connect(st, err);
 	if (r == 0 && cause == -ESTALE)
 		report(st, "%s; a new one was begun", why.msg);
 	return r;
@@ -349,12 +373,12 @@ int store_open(const struct store_options *o, struct store **ret, const char **r
 	st->updating_self = o->updating_self;
 	if (snprintf(st->path, sizeof st->path, "%s", o->path) >= (int)sizeof st->path)
 		return err_set(err, ENAMETOOLONG, "'%.100s…': name too long", o->path);
-	r = own(st, err);
-	if (r == 0)
-		r = store_connect(st, err);
+	db_file_beside(st->path, "owner.lock", st->owner_path, sizeof st->owner_path);
+	r = store_connect(st, err);
 	if (r < 0)
 		return r;
 	st->is_open = true;
+	user_flow_open(st);
 	*ret_notice = store_take_notice(st);
 	*ret = TAKE_PTR(st);
 	return 0;
@@ -407,6 +431,7 @@ void store_close(struct store *st)
 	map_done(&st->jobs.index);
 	map_done(&st->events.signals);
 	map_done(&st->statements);
+	user_flow_done(&st->flows);
 	free(st->kind);
 	free(st);
 }

@@ -5,17 +5,22 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "sqlite/db_file.h"
 #include "store/store_handle.h"
 
 #define EVENT_NEEDS_BYTES 512
 #define PROCESS_NEEDS_BYTES 128
+/* A very short job waits for the disk once, at its end. The start of a longer one is on disk within half a
+ * second, if the disk is not slow. */
+#define START_DURABLE_NS (400 * NS_PER_MS)
 
 static int put_tables(struct store *st, const struct snapshot *snap, struct err *err)
 {
 	int r = 0;
 
 	st->processes.next_process = 0; /* other recorders may have added some */
+	user_flow_begin(st, snap);
 	for (size_t i = 0; r == 0 && i < store_table_count; i++)
 		if (store_tables[i]->put && (store_tables[i]->on_flush || !snap->events_only))
 			r = store_tables[i]->put(st, snap, err);
@@ -38,6 +43,21 @@ static void commit(struct store *st, const struct snapshot *snap)
 	st->is_finished = recorder_table_is_over(st, st->processes.live.len);
 }
 
+uint64_t store_sync_due_ns(const struct store *st)
+{
+	return st->sync_due_ns;
+}
+
+int store_sync(struct store *st, struct err *err)
+{
+	int r = transaction_sync(st, err);
+
+	if (r == 0)
+		job_table_mark_durable(st);
+	st->sync_due_ns = r == 0 ? 0 : clock_mono_ns() + NS_PER_S;
+	return r;
+}
+
 /* Commits, and waits for the disk if it must be durable. */
 static int put_within(struct store *st, const struct snapshot *snap, bool durable, struct err *err)
 {
@@ -49,12 +69,11 @@ static int put_within(struct store *st, const struct snapshot *snap, bool durabl
 		return r;
 	}
 	commit(st, snap);
-	if (!durable)
-		return 0;
-	r = transaction_sync(st, err);
-	if (r == 0)
-		job_table_mark_durable(st);
-	return r;
+	if (durable)
+		return store_sync(st, err);
+	if (!st->sync_due_ns && job_table_has_volatile(st))
+		st->sync_due_ns = clock_mono_ns() + START_DURABLE_NS;
+	return 0;
 }
 
 /* With all indexes, in the log and in the database. Rather too much: what is left must suffice for
@@ -66,11 +85,11 @@ static uint64_t need_bytes(const struct snapshot *snap)
 
 static int put_once(struct store *st, const struct snapshot *snap, struct err *err)
 {
-	uint64_t patience_ns = job_table_ends(st, snap) ? TRANSACTION_END_NS
+	bool durable = job_table_ends(st, snap);
+	uint64_t patience_ns = durable ? TRANSACTION_END_NS
 	                       : st->is_brief
 	                               ? TRANSACTION_START_NS /* a job's events do not come again */
 	                               : TRANSACTION_WRITE_NS;
-	bool durable = job_table_needs_disk(st, snap);
 	int r = 0;
 
 	if (st->has_guard && !db_file_has_room(st->path, need_bytes(snap)))
@@ -93,6 +112,11 @@ int store_put(struct store *st, const struct snapshot *snap, struct err *err)
 		return r;
 	r = store_recover(st, r, err);
 	return r < 0 ? r : put_once(st, snap, err);
+}
+
+struct store_left_out store_left_out(const struct store *st)
+{
+	return user_flow_left_out(&st->flows);
 }
 
 int store_put_gap(struct store *st, const struct store_gap *gap, struct err *err)
@@ -142,9 +166,5 @@ int store_put_job(struct store *st, const struct job *job, const struct store_ga
 		return r;
 	}
 	st->is_finished = recorder_table_is_over(st, st->processes.live.len);
-	if (has_ended)
-		r = transaction_sync(st, err);
-	if (has_ended && r == 0)
-		job_table_mark_durable(st);
-	return r;
+	return has_ended ? store_sync(st, err) : 0;
 }

@@ -31,6 +31,8 @@ static int begin(struct store *st, struct err *err)
 
 	if (has_moved(st->db))
 		return err_set(err, ESTALE, "'%s' was moved, removed or replaced", st->path);
+	if (st->is_owner && !db_lock_is_in_place(&st->owner, st->owner_path))
+		return err_set(err, ESTALE, "'%s' was moved, removed or replaced", st->owner_path);
 	r = statement_run(st, &begin_statement, NULL, 0, err);
 	if (r == 0 && !st->recorder)
 		r = recorder_table_begin(st, err);

@@ -2,6 +2,7 @@
 """Configuration files: which count, and what is refused how."""
 import json
 import os
+import subprocess
 
 import pytest
 
@@ -106,6 +107,15 @@ def test_a_fifo_among_the_drop_ins_does_not_hang_us(proctor, tmp_path):
 	done = proctor("doctor", env={"CONFIGURATION_DIRECTORY": str(tmp_path)})
 	assert done.returncode == 1
 	assert "a.conf: not a regular file" in done.stdout
+
+
+def test_a_fifo_that_is_named_does_not_hang_us(proctor, tmp_path):
+	os.mkfifo(tmp_path / "fifo")
+	done = proctor("doctor", "--config", tmp_path / "fifo")
+	assert "fifo: read: Connection timed out" in done.stdout + done.stderr
+	done = subprocess.run(["bash", "-c", '"$0" doctor --config <(sleep 0.2; printf "[profiler]\\ninterval_seconds = often\\n")', proctor.binary],
+			      env=proctor.env, capture_output=True, text=True, timeout=60, check=False)
+	assert "interval_seconds: 'often': not a time" in done.stdout + done.stderr
 
 
 BROKEN = "[profiler]\ninterval_seconds = often\n"

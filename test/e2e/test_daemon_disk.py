@@ -147,3 +147,73 @@ def test_an_end_is_published_as_stored_when_only_its_row_found_room(proctor, tmp
 			      capture_output=True, text=True, timeout=120, check=False)
 	assert done.returncode == 0, done.stdout + done.stderr
 	assert sorted(json.loads(done.stdout)) == [["first", True, True], ["second", True, True]]
+
+
+# A job of root's and one of nobody's, which both start processes.
+STORM = r"""
+import json, os, socket, subprocess, sys, time
+place, binary = sys.argv[1:]
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m,mode=755", "none", place], check=True)
+os.mkdir(place + "/run", 0o755)
+path = place + "/run/daemon.sock"
+os.chdir(place + "/run")  # nobody can open the directories above
+
+def ask(method, **params):
+	with socket.socket(socket.AF_UNIX) as line:
+		line.connect("daemon.sock")
+		line.sendall(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n")
+		return json.loads(line.makefile().readline())["result"]
+
+def wait_for(condition):
+	end = time.monotonic() + 40
+	while not condition():
+		if child.poll() is not None or time.monotonic() > end:
+			sys.exit("it did not come to it: %s" % ask("daemon.status"))
+		time.sleep(0.05)
+
+def start_job(uid, forks):
+	pid = os.fork()
+	if pid:
+		return pid
+	os.setresuid(uid, uid, uid)
+	ask("job.start", job_id="of-%d" % uid, pid=os.getpid())
+	for i in range(forks):
+		if os.fork() == 0:
+			os._exit(0)
+		os.wait()
+	ask("job.end", job_id="of-%d" % uid, status="completed")
+	os._exit(0)
+
+env = {**os.environ, "PROCTOR_STATE_DIR": place + "/state"}
+with subprocess.Popen([binary, "daemon", "--interval", "1", "--socket", path], env=env) as child:
+	try:
+		wait_for(lambda: os.path.exists(path))
+		wait_for(lambda: ask("daemon.status")["store"]["snapshots"] > 1)
+		jobs = [start_job(65534, 1500), start_job(0, 300)]
+		assert all(os.waitpid(pid, 0)[1] == 0 for pid in jobs)
+		wait_for(lambda: ask("daemon.status")["losses"]["over_quota"]["events"])
+		stored = ask("daemon.status")["store"]["snapshots"]
+		wait_for(lambda: ask("daemon.status")["store"]["snapshots"] > stored + 1)
+		status = ask("daemon.status")
+	finally:
+		child.terminate()
+	print(json.dumps({"exit": child.wait(timeout=30), "status": status}))
+subprocess.run(["cp", "-r", place + "/state", place + "-kept"], check=True)
+"""
+
+
+def test_a_user_whose_job_starts_processes_without_end_fills_no_disk(proctor, tmp_path):
+	place = tmp_path / "small"
+	place.mkdir()
+	done = subprocess.run(["unshare", "-m", sys.executable, "-c", STORM, str(place), proctor.binary], env={**proctor.env, **SANITIZERS},
+			      capture_output=True, text=True, timeout=120, check=False)
+	assert done.returncode == 0, done.stdout + done.stderr
+	answer = json.loads(done.stdout)
+	assert answer["exit"] == 0 and answer["status"]["store"]["is_storing"] and not answer["status"]["losses"]["snapshots"], done.stderr
+	assert "user 65534 exceeds its share of the store" in done.stderr
+	proctor.env["PROCTOR_STATE_DIR"] = str(tmp_path / "small-kept")
+	assert proctor.sql("SELECT count(*) AS n FROM recorder_events WHERE event_type = 'loss' AND details LIKE 'user 65534 exceeds%'")[0]["n"] >= 1
+	rows = {row["job_id"]: row["n"] for row in proctor.sql("SELECT j.job_id, count(*) AS n FROM process p JOIN job j ON j.id = p.job GROUP BY 1")}
+	assert 100 < rows["of-65534"] < 1000 and rows["of-0"] >= 300, rows
+	figures = {row["job_id"]: row["processes"] for row in proctor.sql("SELECT job_id, processes FROM jobs")}
+	assert figures["of-65534"] == 1501 and figures["of-0"] == 301, figures

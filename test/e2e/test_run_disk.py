@@ -89,7 +89,7 @@ def test_a_disk_that_others_fill_leaves_a_job_whose_end_is_not_recorded(run, tmp
 
 
 @pytest.mark.needs_root
-@pytest.mark.parametrize("options, lines", [((), 1), (("--summary",), 1), (("--quiet",), 0)])
+@pytest.mark.parametrize("options, lines", [((), 1), (("--summary",), 1), (("--quiet",), 1)])
 def test_a_disk_that_is_full_from_the_start_is_reported_once(run, tmp_path, options, lines):
 	small = tmp_path / "small"
 	small.mkdir()
@@ -227,6 +227,19 @@ def test_an_id_that_cannot_be_claimed_is_not_taken_from_another_job(run):
 	assert "id x could not be claimed" in line, line
 	assert run.job("job_id = 'x'")["exit_code"] == 0
 	assert run.job("job_id LIKE 'x-%'")["exit_code"] == 3
+
+
+def test_a_store_that_does_not_answer_holds_up_the_command_for_a_moment_only(run):
+	assert run("true", options=("--name", "first")).returncode == 0
+	with store_locked(run.proctor.state_dir):
+		held = subprocess.Popen(run.line("sh", "-c", "echo; sleep 0.2"), env=run.env, text=True, stdout=subprocess.PIPE)
+		assert held.stdout.readline() == "\n"
+		assert run.jobs("type <> 'first'") == []
+	assert held.wait(timeout=40) == 0
+	held.stdout.close()
+	assert run.job("type <> 'first'")["status"] == "completed"
+	events = [event["details"] for event in map(json.loads, run.proctor("events", "--json", "last").stdout.splitlines())]
+	assert any("before its job was stored" in str(details) for details in events), events
 
 
 # ---- many short runs -----------------------------------------------------------------------------

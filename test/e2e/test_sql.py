@@ -79,6 +79,9 @@ def test_odd_values_are_shown_and_safe(recorded):
 	assert (row["n"], row["e"], row["b"], row["i"], row["r"], row["t"]) == (None, "", "00ff", 2**63 - 1, 0.1, "\x1b[2J\n")
 	text = ask(recorded, query)
 	assert "\x1b" not in text and r"\x1b[2J\n" in text
+	tricks = "SELECT char(27) || '[2J' || char(155) || 'x' || char(8238) || char(917505) AS \"a" + "\u202e" + "\""
+	assert json.loads(ask(recorded, "--json", tricks)) == [{"a\u202e": "\x1b[2J\x9bx\u202e\U000e0001"}]
+	assert all(ask(recorded, how, tricks).isascii() and "\x1b" not in ask(recorded, how, tricks) for how in ("--json", "--csv"))
 	assert json.loads(ask(recorded, "--json", "SELECT 1 AS a WHERE 0")) == []
 	assert ask(recorded, "--csv", "SELECT 1 AS a WHERE 0") == "a\n"
 
@@ -112,6 +115,13 @@ def test_a_query_ends_when_its_time_is_over(recorded):
 	assert (done.returncode, done.stdout) == (1, "")
 	assert "too long" in done.stderr
 	assert 0.25 < time.monotonic() - start < 30
+
+
+def test_a_single_call_of_a_function_ends_when_its_time_is_over(recorded):
+	start = time.monotonic()
+	done = recorded("sql", "--limit-seconds", "0.3", "SELECT instr(zeroblob(32000000), zeroblob(16000000) || 'x')")
+	assert (done.returncode, done.stdout, done.stderr) == (1, "", "proctor: the query took too long\n")
+	assert time.monotonic() - start < 30
 
 
 @pytest.mark.parametrize("args, word", [

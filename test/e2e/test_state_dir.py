@@ -2,6 +2,7 @@
 """Where the state lives, and what is reported when it cannot."""
 import json
 import os
+import pathlib
 import socket
 import sqlite3
 import stat
@@ -76,7 +77,7 @@ class Homeless:
 	"""A plain user, or root of a rootless container, with an environment of its own and without a directory that was named."""
 
 	def __init__(self, as_nobody, inside):
-		self.place, self.inside = as_nobody.place, inside
+		self.place, self.inside, self.uid = as_nobody.place, inside, 65534
 		self.tmp = self.place / "tmp"
 		self.tmp.mkdir()
 		os.chown(self.tmp, 65534, 65534)
@@ -85,7 +86,7 @@ class Homeless:
 		self.env["TMPDIR"] = str(self.tmp)
 
 	def __call__(self, *args, check=True, **env):
-		done = subprocess.run([*self.inside, str(self.place / "proctor"), *args], check=False, user=65534, group=65534, extra_groups=[],
+		done = subprocess.run([*self.inside, str(self.place / "proctor"), *args], check=False, user=self.uid, group=65534, extra_groups=[],
 				      cwd=self.place, env={**self.env, **env}, capture_output=True, text=True)
 		assert not check or done.returncode == 0, done.stderr
 		return done
@@ -148,6 +149,32 @@ def test_a_trap_in_a_shared_directory_is_not_stepped_into(homeless):
 	own.mkdir(mode=0o777)  # another user's
 	where = json.loads(homeless("doctor", "--json", HOME="/nonexistent").stdout)["store"]["path"]
 	assert where == "/var/tmp/proctor-65534/proctor.db" and not any(own.iterdir()) and not any(target.iterdir())
+
+
+@pytest.mark.needs_root
+@pytest.mark.tier()
+def test_every_place_that_was_refused_is_named_with_its_reason(homeless):
+	homeless.uid = 64700  # tests beside us use the places of nobody
+	homeless.place.chmod(0o755)
+	traps = [pathlib.Path(place) / "proctor-64700" for place in (homeless.tmp, "/var/tmp", "/tmp")]
+	try:
+		for trap in traps[:2]:
+			trap.symlink_to("/nonexistent")
+		traps[2].mkdir(mode=0o700)  # root's
+		done = homeless("run", "--", "sh", "-c", "exit 5", HOME="/nonexistent", check=False)
+		reasons = "'%s' (a link), '%s' (a link), '%s' (another user's, or others may change it)" % tuple(traps)
+		assert done.returncode == 5 and "no fallback of the state directory can be used: " + reasons in done.stderr, done.stderr
+		assert "the job runs unrecorded" in done.stderr
+		quiet = homeless("run", "-q", "--", "sh", "-c", "exit 5", HOME="/nonexistent", check=False).stderr
+		assert "the job runs unrecorded" in quiet and "fallback" not in quiet, quiet
+		assert homeless("doctor", HOME="/nonexistent", COLUMNS="500", check=False).stdout.count("no fallback can be used: " + reasons) == 1
+		store = json.loads(homeless("doctor", "--json", HOME="/nonexistent", check=False).stdout)["store"]
+		assert (store["state"], store["fallbacks_refused"]) == ("degraded", reasons)
+	finally:
+		for trap in traps[:2]:
+			trap.unlink()
+		traps[2].rmdir()
+	assert json.loads(homeless("doctor", "--json", HOME="/nonexistent").stdout)["store"]["fallbacks_refused"] is None
 
 
 @pytest.mark.needs_root

@@ -102,6 +102,78 @@ static void test_reader_next_snapshot__brings_all_back_oldest_first(void **state
 	world_rmdir(dir);
 }
 
+/* A tick in which some task waited for a disk half of the time, and the first process of a job wrote 3,000 bytes a second. */
+static void put_busy(struct world *w, struct store *st)
+{
+	struct err err = { 0 };
+
+	world_tick(w);
+	readings_set(&w->snap.host, HOST_PSI_IO_SOME, w->boot_ns / 2);
+	vec_each(&w->snap.procs, p)
+		if (p->job >= 0)
+			readings_set(&p->s.r, PROC_WRITE_BYTES, w->boot_ns / NS_PER_MS * 3);
+	assert_int_equal(store_put(st, &w->snap, &err), 0);
+}
+
+/* How many snapshots have the share and the rate. */
+static size_t count_busy(const char *dir, size_t *ret_rates)
+{
+	struct history *r = open_reader(dir);
+	struct history_cursor at = { 0 };
+	struct snapshot snap = { 0 };
+	struct err err = { 0 };
+	size_t n = 0;
+
+	*ret_rates = 0;
+	while (history_next_snapshot(r, &at, &snap, &err) > 0) {
+		assert_true(isnan(snap.psi_cpu_ratio)); /* it was not read */
+		assert_true(isnan(snap.psi_io_ratio) || fabs(snap.psi_io_ratio - 0.5) < 0.001);
+		n += !isnan(snap.psi_io_ratio);
+		vec_each(&snap.procs, p) {
+			assert_true(isnan(p->write_bytes_per_s) || fabs(p->write_bytes_per_s - 3000) < 1);
+			*ret_rates += !isnan(p->write_bytes_per_s);
+		}
+	}
+	snapshot_done(&snap);
+	history_close(r);
+	return n;
+}
+
+static void test_reader_next_snapshot__takes_rates_from_the_counters_of_two(void **state)
+{
+	char *dir = world_dir();
+	struct store_retention keep = { .downsampled_ns = 3600 * NS_PER_S };
+	struct err err = { 0 };
+	struct world a, b;
+	struct store *st_a, *st_b;
+	bool more = true;
+	size_t rates;
+
+	(void)state;
+	world_init(&a, 31);
+	world_init(&b, 32);
+	a.churn = b.churn = 0;
+	world_add_job(&a, "one");
+	a.procs[0].job = 0;
+	b.boot_ns += 999 * NS_PER_S; /* of another machine: its counters are no neighbours */
+	st_a = world_open(&a, dir);
+	st_b = world_open(&b, dir);
+	for (int i = 0; i < 200; i++) {
+		put_busy(&a, st_a);
+		put_busy(&b, st_b);
+	}
+	assert_int_equal(count_busy(dir, &rates), 2 * 199);
+	assert_true(rates > 150); /* unknown only where a keyframe begins */
+	while (more)
+		assert_int_equal(store_retain_step(st_a, &keep, a.wall_ns, a.boot_ns, &more, &err), 0);
+	assert_true(count_busy(dir, &rates) >= 2);
+	store_close(st_a);
+	store_close(st_b);
+	world_done(&a);
+	world_done(&b);
+	world_rmdir(dir);
+}
+
 /* A reader that follows: what it has seen of an open keyframe must not hide what comes. */
 static void test_reader_next_snapshot__follows_a_writer(void **state)
 {
@@ -528,6 +600,7 @@ static void test_reader_open__refuses_what_is_not_there_or_not_ours(void **state
 }
 
 RUN_TESTS(TEST(test_reader_next_snapshot__brings_all_back_oldest_first),
+          TEST(test_reader_next_snapshot__takes_rates_from_the_counters_of_two),
           TEST(test_reader_next_snapshot__follows_a_writer),
           TEST(test_reader_events__come_in_pages_without_gap_or_overlap),
           TEST(test_reader_history__returns_all_lives_of_a_pid_in_pages),

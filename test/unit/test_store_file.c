@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "base/io.h"
+#include "sqlite/db_file.h"
 #include "store/store_handle.h"
 #include "store_kit.h"
 
@@ -329,6 +330,111 @@ static void test_store_open__lets_only_one_daemon_own_it(void **state)
 	world_rmdir(dir);
 }
 
+static void test_store_put__stops_when_another_daemon_has_taken_the_lock(void **state)
+{
+	static const char *const removed[] = { "owner.lock", "proctor.db" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(removed); i++) {
+		char *dir = world_dir(), *path = xasprintf("%s/%s", dir, removed[i]);
+		char *lock = xasprintf("%s/owner.lock", dir);
+		struct store *first = NULL, *second = NULL;
+		const char *notice;
+		struct err err = { 0 };
+		struct world w;
+
+		world_init(&w, 49);
+		assert_int_equal(try_open(dir, true, &first, &notice, &err), 0);
+		world_put(&w, first);
+		assert_int_equal(store_put(first, &w.snap, &err), 0);
+		/* Nobody has taken it: we hold the new one. */
+		assert_int_equal(unlink(path), 0);
+		(void)unlink(lock);
+		assert_int_equal(store_put(first, &w.snap, &err), 0);
+		assert_int_equal(try_open(dir, true, &second, &notice, &err), -EBUSY);
+		assert_int_equal(unlink(lock), 0);
+		assert_int_equal(try_open(dir, true, &second, &notice, &err), 0);
+		for (int k = 0; k < 3; k++)
+			assert_int_equal(store_put(first, &w.snap, &err), -EBUSY);
+		store_close(second);
+		assert_int_equal(store_put(first, &w.snap, &err), 0);
+		store_close(first);
+		world_done(&w);
+		free(path);
+		free(lock);
+		world_rmdir(dir);
+	}
+}
+
+static void test_store_open__writes_through_no_hard_link(void **state)
+{
+	static const char *const names[] = { "proctor.db", "proctor.db-wal", "proctor.db-shm",
+		                             "write.lock", "owner.lock" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		char *dir = world_dir(), *path = xasprintf("%s/%s", dir, names[i]);
+		char *victim = xasprintf("%s/victim", dir);
+		struct store *st = NULL;
+		const char *notice;
+		struct err err = { 0 };
+		struct stat after;
+
+		int fd = open(victim, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+
+		assert_true(fd >= 0 && close(fd) == 0 && link(victim, path) == 0);
+		assert_int_equal(try_open(dir, true, &st, &notice, &err), -EINVAL);
+		assert_non_null(strstr(err.msg, "other hard links"));
+		assert_int_equal(stat(victim, &after), 0);
+		assert_int_equal(after.st_size, 0);
+		free(path);
+		free(victim);
+		world_rmdir(dir);
+	}
+}
+
+/* Of a table that this writer neither reads nor writes. */
+static void damage_unread_page(const char *dir)
+{
+	long long page = ask_int(dir, "SELECT rootpage FROM sqlite_schema WHERE name = 'pattern'");
+	char junk[4096];
+
+	memset(junk, 0xff, sizeof junk);
+	edit(dir, (off_t)(page - 1) * 4096, junk, sizeof junk);
+}
+
+static void test_store__sets_aside_what_only_a_reader_found_damaged(void **state)
+{
+	char *dir = world_dir(), *path = xasprintf("%s/proctor.db", dir);
+	const struct store_retention keep = { NS_PER_S, NS_PER_S, NS_PER_S };
+	cleanup(db_closep) sqlite3 *db = NULL;
+	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
+	struct err err = { 0 };
+	struct store *st;
+	struct world w;
+	bool more;
+
+	(void)state;
+	make_store(dir, 20);
+	world_init(&w, 50);
+	damage_unread_page(dir);
+	st = world_open(&w, dir);
+	world_put(&w, st);
+	assert_null(store_take_notice(st)); /* it never reads there */
+	assert_int_equal(db_file_open_to_read(path, &db, &err), 0);
+	assert_int_equal(db_prepare(db, "SELECT * FROM pattern", &stmt, &err), 0);
+	assert_int_equal(db_step(stmt, &err), -EUCLEAN);
+	assert_int_equal(count_files(dir, ".suspect"), 1);
+	assert_int_equal(store_retain_step(st, &keep, w.wall_ns, w.boot_ns, &more, &err), 0);
+	assert_non_null(strstr(store_take_notice(st), "set aside"));
+	assert_int_equal(count_files(dir, ".suspect"), 0);
+	world_put(&w, st);
+	store_close(st);
+	world_done(&w);
+	free(path);
+	world_rmdir(dir);
+}
+
 static void test_store_put__does_not_wait_for_ever_for_a_stopped_writer(void **state)
 {
 	char *dir = world_dir(), *path = xasprintf("%s/write.lock", dir);
@@ -365,4 +471,7 @@ RUN_TESTS(TEST(test_store_open__sets_a_damaged_file_aside_and_goes_on),
           TEST(test_store_open__refuses_a_symlink_and_a_directory),
           TEST(test_store_put__notices_that_the_file_was_taken_away),
           TEST(test_store_open__lets_only_one_daemon_own_it),
+          TEST(test_store_put__stops_when_another_daemon_has_taken_the_lock),
+          TEST(test_store_open__writes_through_no_hard_link),
+          TEST(test_store__sets_aside_what_only_a_reader_found_damaged),
           TEST(test_store_put__does_not_wait_for_ever_for_a_stopped_writer))

@@ -191,35 +191,6 @@ static void test_store__a_brief_one_that_reports_nothing_leaves_nothing(void **s
 	world_rmdir(dir);
 }
 
-/* The start of a young job is in the log only; that of one which goes on is brought to the disk. */
-static void test_job_needs_disk__at_its_end_and_when_it_has_run_for_a_while(void **state)
-{
-	char *dir = world_dir();
-	struct world w;
-	struct store *st;
-
-	(void)state;
-	world_init(&w, 3);
-	world_add_job(&w, "j");
-	st = world_open(&w, dir);
-	put_job(st, &w.jobs.at[0]);
-	w.interval_ns = 200 * NS_PER_MS;
-	world_tick(&w);
-	assert_false(job_table_needs_disk(st, &w.snap));
-	world_put(&w, st); /* 0.4 s */
-	world_tick(&w);    /* 0.6 s */
-	assert_true(job_table_needs_disk(st, &w.snap));
-	world_put(&w, st);
-	world_tick(&w);
-	assert_false(job_table_needs_disk(st, &w.snap));
-	set_end(&w.jobs.at[0], JOB_FAILED);
-	world_tick(&w);
-	assert_true(job_table_needs_disk(st, &w.snap));
-	store_close(st);
-	world_done(&w);
-	world_rmdir(dir);
-}
-
 static void assert_rows(struct store *st, const struct world *w)
 {
 	struct err err = { 0 };
@@ -270,5 +241,4 @@ RUN_TESTS(TEST(test_store__keeps_every_one_of_many_jobs_at_once),
           TEST(test_store__outlives_those_of_many_that_are_killed),
           TEST(test_store__writes_all_of_a_brief_job_with_its_end),
           TEST(test_store__a_brief_one_that_reports_nothing_leaves_nothing),
-          TEST(test_job_needs_disk__at_its_end_and_when_it_has_run_for_a_while),
           TEST(test_job_find_seen__knows_each_of_many_also_when_others_are_forgotten))

@@ -73,6 +73,33 @@ static void end_with(unsigned long ms, unsigned *ret_syncs)
 	world_done(&world);
 }
 
+static void test_store_sync__brings_the_start_of_a_job_to_the_disk_once(void **state)
+{
+	struct world world;
+	char *dir = world_dir();
+	struct store *st;
+	uint64_t due_ns;
+	struct err err;
+
+	(void)state;
+	world_init(&world, 5);
+	st = world_open(&world, dir);
+	world_put(&world, st);
+	assert_int_equal(store_sync_due_ns(st), 0);
+	world_add_job(&world, "young");
+	syncs = 0;
+	world_put(&world, st);
+	assert_int_equal(syncs, 0);
+	due_ns = store_sync_due_ns(st);
+	assert_in_range(due_ns, 1, clock_mono_ns() + NS_PER_S / 2);
+	assert_int_equal(store_sync(st, &err), 0);
+	assert_int_equal(syncs, 1);
+	assert_int_equal(store_sync_due_ns(st), 0);
+	store_close(st);
+	world_rmdir(dir);
+	world_done(&world);
+}
+
 static void test_store_close__waits_once_for_a_slow_disk(void **state)
 {
 	unsigned n;
@@ -91,5 +118,6 @@ static void test_store_close__empties_the_log_on_a_fast_one(void **state)
 	assert_in_range(n, 2, 4);
 }
 
-RUN_TESTS(TEST(test_store_close__waits_once_for_a_slow_disk),
+RUN_TESTS(TEST(test_store_sync__brings_the_start_of_a_job_to_the_disk_once),
+          TEST(test_store_close__waits_once_for_a_slow_disk),
           TEST(test_store_close__empties_the_log_on_a_fast_one))

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/user_flow.h"
+
+#include "store_kit.h"
+
+#define USER 1000u /* world_uid() */
+
+static struct store *open_owned(const char *dir)
+{
+	char *path = xasprintf("%s/proctor.db", dir);
+	struct store_options o = { .path = path, .interval_ns = NS_PER_S, .is_owner = true };
+	const char *notice;
+	struct store *st = NULL;
+	struct err err = { 0 };
+
+	assert_int_equal(store_open(&o, &st, &notice, &err), 0);
+	free(path);
+	return st;
+}
+
+/* A world of three users. burst_bytes 0: without limits. */
+static struct store_left_out store_world(const char *dir, double burst_bytes, unsigned ticks)
+{
+	struct store *st = open_owned(dir);
+	struct store_left_out left_out;
+	struct world w;
+
+	assert_true(st->flows.burst_bytes > 0 && st->flows.bytes_per_s > 0);
+	st->flows.burst_bytes = burst_bytes;
+	st->flows.bytes_per_s = 0;
+	world_init(&w, 71);
+	for (unsigned i = 0; i < ticks; i++)
+		world_put(&w, st);
+	left_out = store_left_out(st);
+	store_close(st);
+	world_done(&w);
+	return left_out;
+}
+
+static void test_user_flow__thins_samples_before_it_drops_anything_else(void **state)
+{
+	char *all = world_dir(), *thinned = world_dir();
+	struct store_left_out none = store_world(all, 0, 130);
+	struct store_left_out some = store_world(thinned, 30000, 130);
+
+	(void)state;
+	assert_int_equal(none.samples + none.events + none.processes, 0);
+	assert_true(some.samples > 100);
+	assert_int_equal(some.processes, 0);
+	assert_true(ask_int(thinned, "SELECT count(*) FROM sample_change") <
+	            ask_int(all, "SELECT count(*) FROM sample_change") * 3 / 4);
+	assert_int_equal(ask_int(thinned, "SELECT count(*) FROM process"),
+	                 ask_int(all, "SELECT count(*) FROM process"));
+	assert_int_equal(ask_int(thinned, "SELECT count(*) FROM process WHERE ended IS NOT NULL"),
+	                 ask_int(all, "SELECT count(*) FROM process WHERE ended IS NOT NULL"));
+	assert_true(ask_int(thinned, "SELECT count(*) FROM event WHERE details LIKE"
+	                             " 'user 100_ exceeds its share of the store;%'") > 0);
+	world_rmdir(all);
+	world_rmdir(thinned);
+}
+
+static void test_user_flow__stores_no_new_process_far_beyond_the_burst(void **state)
+{
+	char *all = world_dir(), *cut = world_dir();
+
+	(void)state;
+	store_world(all, 0, 130);
+	assert_true(store_world(cut, 2000, 130).samples > 100);
+	assert_true(ask_int(cut, "SELECT count(*) FROM process") <
+	            ask_int(all, "SELECT count(*) FROM process"));
+	assert_int_equal(ask_int(cut, "SELECT integrity_check = 'ok' FROM pragma_integrity_check"),
+	                 1);
+	world_rmdir(all);
+	world_rmdir(cut);
+}
+
+static void test_user_flow__has_no_limit_for_root_and_recovers(void **state)
+{
+	char *dir = world_dir();
+	struct store *st = open_owned(dir);
+	struct snapshot snap = { .boot_ns = NS_PER_S };
+
+	(void)state;
+	user_flow_begin(st, &snap);
+	user_flow_add(st, 0, SIZE_MAX / 2);
+	user_flow_add(st, USER, (size_t)(st->flows.burst_bytes * 0.65));
+	user_flow_begin(st, &snap);
+	assert_int_equal(user_flow_level(st, 0), USER_FLOW_ALL);
+	assert_int_equal(user_flow_level(st, USER + 1), USER_FLOW_ALL);
+	assert_int_equal(user_flow_level(st, USER), USER_FLOW_EVERY_2ND + 1);
+	st->snapshots.keyframe.at = 4;
+	assert_true(user_flow_is_due(st, USER));
+	st->snapshots.keyframe.at = 6;
+	assert_false(user_flow_is_due(st, USER));
+	snap.boot_ns += (uint64_t)(st->flows.burst_bytes / st->flows.bytes_per_s * 1e9);
+	user_flow_begin(st, &snap);
+	assert_int_equal(user_flow_level(st, USER), USER_FLOW_ALL);
+	store_close(st);
+	world_rmdir(dir);
+}
+
+RUN_TESTS(TEST(test_user_flow__thins_samples_before_it_drops_anything_else),
+          TEST(test_user_flow__stores_no_new_process_far_beyond_the_burst),
+          TEST(test_user_flow__has_no_limit_for_root_and_recovers))
