@@ -100,7 +100,7 @@ static void show_process(struct flight_process *p, int32_t job, struct snapshot 
 	*f = (struct flight){ .job = job, .id = p->id, .calls = { (uint32_t)snap->text.len, 0 } };
 	if (p->is_left_out)
 		return;
-	p->calls.len = flight_select(p->calls.at, p->calls.len, p->keep);
+	p->calls.len = flight_keep(p->calls.at, p->calls.len, p->keep);
 	flight_json(&j, p->calls.at, p->calls.len, p->has_lost, snap->wall_ns - snap->boot_ns);
 	f->calls.len = (uint32_t)snap->text.len - f->calls.at;
 }

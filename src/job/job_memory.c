@@ -8,6 +8,7 @@
 
 #define FEW_FAULTS 50 /* a share of the whole */
 #define NEAR 64       /* … that two readings of the same memory differ by at most */
+#define LIBRARIES_BYTES ((uint64_t)16 << 20)
 #define MARK_NOISE_BYTES ((uint64_t)1 << 20) /* of pages that each CPU counts for itself */
 
 static uint64_t page_bytes(void)
@@ -19,14 +20,12 @@ static uint64_t page_bytes(void)
 	return bytes;
 }
 
-void job_memory_add(struct job_memory *m, const struct proc_sample *p)
+static struct job_memory_member member_of(const struct proc_sample *p, bool mark_counts)
 {
-	struct job_memory_member *added = vec_push(&m->now.members, PROCS_MAX);
 	uint64_t rss_bytes = readings_or(&p->r, PROC_RSS, 0);
+	uint64_t mark_bytes = readings_or(&p->r, PROC_PEAK_RSS, 0);
 
-	if (!added)
-		return;
-	*added = (struct job_memory_member){
+	return (struct job_memory_member){
 		.id = p->id,
 		.ppid = p->ppid,
 		.family = p->exec_id ? p->exec_id : proc_key(p->id),
@@ -34,7 +33,7 @@ void job_memory_add(struct job_memory *m, const struct proc_sample *p)
 		.faults = readings_or(&p->r, PROC_MINOR_FAULTS, 0),
 		.mapped_bytes = rss_bytes - MIN(rss_bytes, p->anon_bytes),
 		.shmem_bytes = p->shmem_bytes,
-		.mark_bytes = readings_or(&p->r, PROC_PEAK_RSS, 0),
+		.mark_bytes = mark_counts ? mark_bytes : MIN(mark_bytes, rss_bytes),
 		.ticks = 1,
 		.has_pss = p->pss.anon_bytes || p->pss.shmem_bytes,
 		.pss_is_fresh = p->pss.is_fresh,
@@ -45,6 +44,14 @@ void job_memory_add(struct job_memory *m, const struct proc_sample *p)
 		.read_shared_bytes = p->pss.shared_anon_bytes,
 		.pss_shmem_bytes = p->pss.shmem_bytes,
 	};
+}
+
+void job_memory_add(struct job_memory *m, const struct proc_sample *p, bool mark_counts)
+{
+	struct job_memory_member *added = vec_push(&m->now.members, PROCS_MAX);
+
+	if (added)
+		*added = member_of(p, mark_counts);
 }
 
 static uint64_t rss_of(const struct job_memory_member *m)
@@ -96,6 +103,7 @@ static void carry_on(struct job_memory_member *m, const struct job_memory_member
 	m->ticks = last->ticks + 1;
 	m->mark_then_bytes = last->mark_bytes;
 	m->used_then_bytes = used_of(last);
+	m->faults_then = last->faults;
 	m->read_shmem_bytes = last->read_shmem_bytes;
 	m->share_bytes = last->share_bytes;
 	m->origin = last->origin;
@@ -424,71 +432,139 @@ static void keep_most(struct job_memory_most *most, const struct job_memory_memb
 
 	if (rss < most->rss_bytes || (rss == most->rss_bytes && sum <= most->sum_bytes))
 		return;
-	*most = (struct job_memory_most){ .rss_bytes = rss,
+	*most = (struct job_memory_most){ .id = m->id,
+		                          .rss_bytes = rss,
 		                          .used_bytes = used_of(m),
-		                          .sum_bytes = sum };
+		                          .sum_bytes = sum,
+		                          .faults = m->faults };
 }
 
-/* Of the kinds that it has. */
-static uint64_t used_at_mark(uint64_t used_bytes, uint64_t rss_bytes, uint64_t mark_bytes)
+/* Of the kinds that it has. One that maps little but its program and libraries, and had a page fault for about every page,
+ * has grown by memory that it uses: the kernel maps pages of files many at a time. */
+static uint64_t used_at_mark(uint64_t used_bytes, uint64_t rss_bytes, uint64_t mark_bytes,
+                             uint64_t faults)
 {
-	double more = (double)(mark_bytes - MIN(rss_bytes, mark_bytes));
+	uint64_t more = mark_bytes - MIN(rss_bytes, mark_bytes);
+	uint64_t files_bytes = rss_bytes - MIN(used_bytes, rss_bytes);
+	bool is_used = files_bytes <= LIBRARIES_BYTES && faults * page_bytes() >= more / 2;
+	double share = is_used ? 1 : (double)used_bytes / (double)MAX(rss_bytes, (uint64_t)1);
 
-	return used_bytes +
-	       (uint64_t)(more * (double)used_bytes / (double)MAX(rss_bytes, (uint64_t)1));
+	return used_bytes + (uint64_t)((double)more * share);
+}
+
+/* … when it had the most. */
+static uint64_t used_at_own_mark(const struct job_memory_member *m,
+                                 const struct job_memory_most *most)
+{
+	uint64_t faults = m->faults - MIN(m->faults_then, m->faults);
+
+	if (proc_id_eq(most->id, m->id) && most->rss_bytes > rss_of(m))
+		return used_at_mark(most->used_bytes, most->rss_bytes, m->mark_bytes,
+		                    m->faults - MIN(most->faults, m->faults));
+	return used_at_mark(used_of(m), rss_of(m), m->mark_bytes, faults);
 }
 
 /* A mark that a tick has shown rose before it: what the others have now is not what they had then. */
 static uint64_t at_mark(const struct job_memory_most *most, uint64_t known_bytes,
-                        uint64_t mark_bytes)
+                        uint64_t mark_bytes, uint64_t faults)
 {
 	if (!most->rss_bytes || mark_bytes <= MAX(known_bytes, most->rss_bytes) + MARK_NOISE_BYTES)
 		return 0;
-	return most->sum_bytes + used_at_mark(most->used_bytes, most->rss_bytes, mark_bytes) -
-	       most->used_bytes;
+	return most->sum_bytes - most->used_bytes +
+	       used_at_mark(most->used_bytes, most->rss_bytes, mark_bytes,
+	                    faults - MIN(most->faults, faults));
 }
 
-uint64_t job_memory_at_mark(const struct job_memory *m, struct proc_id id, uint64_t mark_bytes)
+uint64_t job_memory_at_mark(const struct job_memory *m, struct proc_id id, uint64_t mark_bytes,
+                            uint64_t faults)
 {
 	vec_each(&m->last.members, member)
 		if (proc_id_eq(member->id, id))
-			return at_mark(&member->most, member->mark_bytes, mark_bytes);
-	return 0;
+			return at_mark(&member->most, member->mark_bytes, mark_bytes, faults);
+	return proc_id_eq(m->most.id, id) && !m->last.members.len
+	               ? at_mark(&m->most, m->mark_bytes, mark_bytes, faults)
+	               : 0;
 }
 
 uint64_t job_memory_at_largest_mark(const struct job_memory *m, uint64_t mark_bytes)
 {
-	return at_mark(&m->most, m->mark_bytes, mark_bytes);
+	return at_mark(&m->most, m->mark_bytes, mark_bytes, 0);
 }
 
-/* Whether it had more between the two ticks than at either. When its mark rose is known if it was read at both, or if
- * it was born since the one before the first. */
+/* Whether it had more between the two ticks than at either. */
 static bool has_risen(const struct job_memory_member *m)
 {
 	return m->mark_bytes > rss_of(m) + MARK_NOISE_BYTES &&
-	       m->mark_bytes > m->mark_then_bytes + MARK_NOISE_BYTES && rss_of(m) &&
-	       (m->mark_then_bytes || m->ticks <= 2);
+	       m->mark_bytes > m->mark_then_bytes + MARK_NOISE_BYTES && rss_of(m);
+}
+
+/* When its mark rose is known if it was read at both ticks, or if it was born since the one before the first; else
+ * it was probably about when it had the most. */
+static uint64_t used_between(const struct job_memory *m, const struct job_memory_member *member,
+                             uint64_t sum_bytes)
+{
+	uint64_t used = used_of(member), then = member->used_then_bytes;
+	uint64_t others = MIN(sum_bytes - MIN(used, sum_bytes),
+	                      m->sum_bytes - MIN(then, m->sum_bytes));
+
+	if (!member->mark_then_bytes && member->ticks > 2)
+		return at_mark(&member->most, 0, member->mark_bytes, member->faults);
+	return others + used_at_own_mark(member, &member->most);
 }
 
 static uint64_t most_between(const struct job_memory *m, uint64_t sum_bytes)
 {
 	uint64_t most = 0;
 
-	vec_each(&m->now.members, member) {
-		uint64_t used = used_of(member), then = member->used_then_bytes;
-		uint64_t others = MIN(sum_bytes - MIN(used, sum_bytes),
-		                      m->sum_bytes - MIN(then, m->sum_bytes));
-
+	vec_each(&m->now.members, member)
 		if (has_risen(member))
-			most = MAX(most,
-			           others + used_at_mark(used, rss_of(member), member->mark_bytes));
-	}
+			most = MAX(most, used_between(m, member, sum_bytes));
 	return most;
 }
 
 uint64_t job_memory_between(const struct job_memory *m)
 {
 	return m->between_bytes;
+}
+
+void job_memory_note(struct job_memory *m, const struct proc_sample *p, bool mark_counts)
+{
+	const struct job_memory_member member = member_of(p, mark_counts);
+
+	m->noted_anon_bytes += member.anon_bytes;
+	if (rss_of(&member) > rss_of(&m->largest))
+		m->largest = member;
+	if (member.mark_bytes > m->highest.mark_bytes)
+		m->highest = member;
+}
+
+/* Above all that was known before, so it rose since then. */
+static uint64_t at_risen_mark(const struct job_memory *m, uint64_t sum_bytes)
+{
+	const struct job_memory_member *of = &m->highest;
+	uint64_t known = MAX(m->mark_bytes, m->most.rss_bytes);
+
+	if (!rss_of(of) || of->mark_bytes <= MAX(known, rss_of(of)) + MARK_NOISE_BYTES)
+		return 0;
+	if (!m->mark_bytes)
+		return proc_id_eq(m->most.id, of->id)
+		               ? at_mark(&m->most, 0, of->mark_bytes, of->faults)
+		               : 0;
+	return sum_bytes - MIN(used_of(of), sum_bytes) + used_at_own_mark(of, &m->most);
+}
+
+/* What the group has beyond their anonymous memory is shared memory. */
+void job_memory_take_sum(struct job_memory *m, uint64_t sum_bytes)
+{
+	uint64_t shmem_bytes = sum_bytes - MIN(sum_bytes, m->noted_anon_bytes);
+
+	m->largest.shmem_bytes = MIN(m->largest.mapped_bytes, shmem_bytes);
+	m->highest.shmem_bytes = MIN(m->highest.mapped_bytes, shmem_bytes);
+	m->between_bytes = at_risen_mark(m, sum_bytes);
+	m->mark_bytes = MAX(m->mark_bytes, m->highest.mark_bytes);
+	keep_most(&m->most, &m->largest, sum_bytes);
+	m->largest = m->highest = (struct job_memory_member){ 0 };
+	m->noted_anon_bytes = 0;
 }
 
 /* ---------------------------------------------------------------------------------------------- */

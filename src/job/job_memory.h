@@ -22,8 +22,10 @@
 
 /* The tick at which a process had the most resident memory. */
 struct job_memory_most {
+	struct proc_id id;
 	uint64_t rss_bytes, used_bytes; /* its own; of that, anonymous and shared memory */
 	uint64_t sum_bytes;             /* of the job */
+	uint64_t faults;                /* page faults by then, minor ones */
 };
 
 struct job_memory_member {
@@ -37,7 +39,7 @@ struct job_memory_member {
 	uint64_t mark_bytes; /* the kernel's, of its resident memory, as it was read last; 0: not known */
 	uint32_t ticks;      /* that saw it */
 	/* At the tick before. */
-	uint64_t mark_then_bytes, used_then_bytes;
+	uint64_t mark_then_bytes, used_then_bytes, faults_then;
 	uint64_t shmem_bytes;  /* shared memory, undivided */
 	bool has_pss, pss_is_fresh, pss_is_current;
 	bool knows_shared; /* of what was read together: */
@@ -68,17 +70,27 @@ struct job_memory {
 	struct job_memory_most most; /* of all processes */
 	uint64_t mark_bytes;         /* the largest that a tick showed */
 	uint64_t sum_bytes, between_bytes;
+	/* Of those that were noted at this tick: */
+	struct job_memory_member largest, highest; /* by resident memory, and by its mark */
+	uint64_t noted_anon_bytes;                 /* of them all */
 };
 
-/* Each process of the job at one tick, then their sum. The shared memory of the whole machine bounds that of the
+/* Each process of the job at one tick, then their sum. Without `mark_counts` the high-water mark of its resident memory is
+ * of before it was in the job. The shared memory of the whole machine bounds that of the
  * job (UINT64_MAX: not known). */
-void job_memory_add(struct job_memory *m, const struct proc_sample *p);
+void job_memory_add(struct job_memory *m, const struct proc_sample *p, bool mark_counts);
 uint64_t job_memory_sum(struct job_memory *m, uint64_t machine_shmem_bytes);
+/* The same where a control group has their sum: only the largest process is followed, for job_memory_at_mark() and
+ * job_memory_between(). */
+void job_memory_note(struct job_memory *m, const struct proc_sample *p, bool mark_counts);
+void job_memory_take_sum(struct job_memory *m, uint64_t sum_bytes);
 /* What they used between the last two ticks, by a high-water mark that rose meanwhile above what either tick saw; of the
  * other processes only what they had at both is added. 0: no more than at the ticks. */
 uint64_t job_memory_between(const struct job_memory *m);
 /* The job's memory when that process (or the largest one) was at its high-water mark. Growth beyond the largest
- * sample is assumed to be of the same kinds. 0: unknown, or a tick has shown the mark already. */
-uint64_t job_memory_at_mark(const struct job_memory *m, struct proc_id id, uint64_t mark_bytes);
+ * sample is assumed to be of the same kinds, or in use if its page faults (0: not known) show that it touched about every page.
+ * 0: unknown, or a tick has shown the mark already. */
+uint64_t job_memory_at_mark(const struct job_memory *m, struct proc_id id, uint64_t mark_bytes,
+                            uint64_t faults);
 uint64_t job_memory_at_largest_mark(const struct job_memory *m, uint64_t mark_bytes);
 void job_memory_done(struct job_memory *m);

@@ -141,8 +141,9 @@ static void set_used(const struct job_usage *u, const struct accounting *t, stru
 	uint64_t most = figure_is_known(charged) ? charged.value : UINT64_MAX;
 
 	if (t->peak_used_bytes) {
-		ret->figures[JOB_FIGURE_PEAK_USED] = figure(MIN(t->peak_used_bytes, most),
-		                                            QUALITY_SAMPLED);
+		ret->figures[JOB_FIGURE_PEAK_USED] =
+			figure(MIN(t->peak_used_bytes, most),
+		               t->used_is_bound ? QUALITY_AT_LEAST : QUALITY_SAMPLED);
 		ret->figures[JOB_FIGURE_PEAK_AT] = figure(t->peak_at_ns, QUALITY_SAMPLED);
 	} else if (figure_is_known(charged)) { /* it was too short to be sampled */
 		ret->figures[JOB_FIGURE_PEAK_USED] = figure(charged.value, QUALITY_AT_MOST);

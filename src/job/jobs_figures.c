@@ -3,11 +3,16 @@
 #include "job/jobs.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "job/allowance.h"
 #include "job/cgroup/oom_watch.h"
 #include "job/cpu_spread.h"
 #include "job/sheet_tree.h"
+#include "kernel/shm_files.h"
+
+#define FEW 20 /* a share of the memory in use that makes no difference */
+#define UNMAPPED_NOISE_BYTES ((uint64_t)1 << 20)
 
 /* Whether we compute its figures: not for a job that ended before we started, nor for one announced after its
  * process was gone. Jobs whose recorder writes into our store are shown while they run. */
@@ -153,6 +158,17 @@ bool jobs_need_pss(const struct jobs *jobs)
 	return false;
 }
 
+static void account_memory(struct watched_job *w, const struct proc_sample *p)
+{
+	bool mark_counts = accounting_mark_counts(&w->accounting, p->id,
+	                                          readings_or(&p->r, PROC_PEAK_RSS, 0));
+
+	if (job_usage_counts_memory(w->group))
+		job_memory_note(&w->memory, p, mark_counts);
+	else
+		job_memory_add(&w->memory, p, mark_counts);
+}
+
 static void account_processes(struct jobs *jobs, const struct snapshot *snap)
 {
 	vec_each(&snap->procs, p) {
@@ -164,8 +180,7 @@ static void account_processes(struct jobs *jobs, const struct snapshot *snap)
 		w->tasks += readings_or(&p->s.r, PROC_THREADS, 1);
 		if (p->is_joined && !w->row->job.is_stored_by_other)
 			sheet_accounts_find(&w->sheet_accounts, w->row, p, snap->boot_ns);
-		if (!job_usage_counts_memory(w->group))
-			job_memory_add(&w->memory, &p->s);
+		account_memory(w, &p->s);
 	}
 }
 
@@ -199,16 +214,33 @@ static uint64_t hold_to_limit(const struct jobs *jobs, struct watched_job *w, ui
 	return MIN(used, w->memory_limit);
 }
 
+/* Files in /dev/shm that were written and are not mapped are in no process. Only of a job that we record for its user:
+ * the files of everybody would be too many to read. */
+static bool lacks_files(const struct jobs *jobs, const struct watched_job *w, uint64_t used)
+{
+	uint64_t written;
+
+	if (!w->hooks)
+		return false;
+	written = shm_files_changed(jobs->root_fd, geteuid(), w->row->job.started_ns);
+	return written > w->memory.shmem.sum_bytes + MAX(used / FEW, UNMAPPED_NOISE_BYTES);
+}
+
 /* One that never had any processes uses nothing that could be shown. */
 static struct figure memory_of_processes(const struct jobs *jobs, struct watched_job *w,
                                          const struct snapshot *snap)
 {
-	uint64_t used = job_memory_sum(&w->memory,
-	                               readings_or(&snap->host, HOST_MEM_SHARED, UINT64_MAX));
+	uint64_t used;
 
-	if (!w->row->processes || job_usage_counts_memory(w->group))
+	if (job_usage_counts_memory(w->group)) {
+		job_memory_take_sum(&w->memory, w->group->value[CGROUP_MEM_USED]);
 		return (struct figure){ 0 };
-	return (struct figure){ hold_to_limit(jobs, w, used), QUALITY_SAMPLED };
+	}
+	used = job_memory_sum(&w->memory, readings_or(&snap->host, HOST_MEM_SHARED, UINT64_MAX));
+	if (!w->row->processes)
+		return (struct figure){ 0 };
+	return (struct figure){ hold_to_limit(jobs, w, used),
+		                lacks_files(jobs, w, used) ? QUALITY_AT_LEAST : QUALITY_SAMPLED };
 }
 
 static void take_used_at_mark(const struct jobs *jobs, struct watched_job *w, uint64_t used,
@@ -216,7 +248,7 @@ static void take_used_at_mark(const struct jobs *jobs, struct watched_job *w, ui
 {
 	const struct figure f = { hold_to_limit(jobs, w, used), QUALITY_SAMPLED };
 
-	if (used && !job_usage_counts_memory(w->group))
+	if (used)
 		accounting_take_used(&w->accounting, f, boot_ns);
 }
 
@@ -226,10 +258,12 @@ static void account_marks(const struct jobs *jobs, const struct snapshot *snap)
 	vec_each(&snap->events, e) {
 		struct watched_job *w = e->kind == EVENT_EXIT ? job_at(jobs, snap, e->job) : NULL;
 		uint64_t mark = readings_or(&e->final, PROC_PEAK_RSS, 0);
+		uint64_t faults = readings_or(&e->final, PROC_MINOR_FAULTS, 0);
 
 		if (w && keeps_accounts(w) && !is_after_close(w, e) && !e->is_peak_bound &&
 		    accounting_mark_counts(&w->accounting, e->id, mark))
-			take_used_at_mark(jobs, w, job_memory_at_mark(&w->memory, e->id, mark),
+			take_used_at_mark(jobs, w,
+			                  job_memory_at_mark(&w->memory, e->id, mark, faults),
 			                  e->boot_ns);
 	}
 }

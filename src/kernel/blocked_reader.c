@@ -591,3 +591,32 @@ bool blocked_reader_one(struct process_reader *r, int root_fd, const struct proc
 	look_up(s, &call, ret);
 	return true;
 }
+
+bool blocked_reader_brief(struct process_reader *r, pid_t pid, struct blocked_call *ret)
+{
+	struct process_request q = { .pid = pid,
+		                     .files = 1U << PROCESS_STAT | 1U << PROCESS_WCHAN |
+		                              1U << PROCESS_SYSCALL };
+	struct blocked_thread thread;
+	struct scan link;
+
+	*ret = (struct blocked_call){ .id.pid = pid };
+	process_reader_read(r, &q, 1);
+	take_thread(&q, &thread);
+	if (!thread.state || strchr("RIZX", thread.state))
+		return false;
+	describe(&thread, ret);
+	if (ret->thing != BLOCKED_ON_FILE || ret->fd < 0)
+		return true;
+	q = (struct process_request){ .pid = pid, .fd = ret->fd, .files = 1U << PROCESS_OPEN_FILE };
+	process_reader_read(r, &q, 1);
+	link = q.text[PROCESS_OPEN_FILE];
+	if (scan_lit(&link, "pipe:["))
+		ret->thing = BLOCKED_ON_PIPE;
+	else if (scan_lit(&link, "socket:["))
+		ret->thing = BLOCKED_ON_SOCKET;
+	else
+		snprintf(ret->text, sizeof ret->text, "%.*s", (int)scan_left(&link),
+		         link.p ? link.p : "");
+	return true;
+}

@@ -19,6 +19,9 @@ void blocked_reader_list_within(struct process_reader *r, int root_fd, const str
 bool blocked_reader_one(struct process_reader *r, int root_fd, const struct proc_id *ids, size_t n,
                         struct blocked_call *ret);
 
+/* The call that its first thread is in, and the kind of file or thing; the other end is not searched. False: it does not wait. */
+bool blocked_reader_brief(struct process_reader *r, pid_t pid, struct blocked_call *ret);
+
 /* A call with its arguments. */
 struct blocked_args {
 	enum syscall_abi abi;

@@ -477,7 +477,7 @@ static unsigned files_that_hang_with(enum process_file file)
 {
 	const unsigned of_memory = 1U << PROCESS_CMDLINE | 1U << PROCESS_ENVIRON |
 	                           1U << PROCESS_ROLLUP | 1U << PROCESS_MEMORY |
-	                           1U << PROCESS_MAPS;
+	                           1U << PROCESS_AUXV | 1U << PROCESS_MAPS;
 
 	if (file == PROCESS_STAT || file == PROCESS_FILE_COUNT)
 		return ~0U;

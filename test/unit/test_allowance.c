@@ -44,6 +44,18 @@ static void test_allowance__is_the_machine_where_nothing_is_limited(void **state
 	tree_remove(&t);
 }
 
+static void test_allowance__is_the_machine_where_there_are_no_control_groups(void **state)
+{
+	struct tree t = machine("23 1 0:21 / /proc rw - proc proc rw\n", "");
+	struct job job = { 0 };
+
+	(void)state;
+	allowance_find(t.env.root_fd, 0, &job);
+	assert_int_equal(job.allowed.memory_bytes, UINT64_C(4096000) * 1024);
+	assert_string_equal(job.allowed.memory_source, "machine");
+	tree_remove(&t);
+}
+
 static void test_allowance__is_the_lowest_limit_around_it_on_v2(void **state)
 {
 	struct tree t = machine(V2, "0::/slurm/job_77/step\n");
@@ -153,6 +165,7 @@ static void test_allowance__stays_what_it_was_at_the_start(void **state)
 }
 
 RUN_TESTS(TEST(test_allowance__is_the_machine_where_nothing_is_limited),
+          TEST(test_allowance__is_the_machine_where_there_are_no_control_groups),
           TEST(test_allowance__is_the_lowest_limit_around_it_on_v2),
           TEST(test_allowance__is_the_lowest_limit_around_it_on_v1),
           TEST(test_allowance__is_the_jobs_own_limit_if_that_is_lower),

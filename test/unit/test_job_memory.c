@@ -20,6 +20,7 @@ struct process {
 	bool is_current;        /* … and none of its family has changed since */
 	uint64_t read_anon_mib; /* when PSS was read; 0: as much as before */
 	uint64_t shared_mib;    /* of that; 0: not known */
+	bool mark_is_older;     /* than the job */
 };
 
 static void add(struct job_memory *m, struct process p)
@@ -43,7 +44,7 @@ static void add(struct job_memory *m, struct process p)
 	if (p.mark_mib)
 		readings_set(&s.r, PROC_PEAK_RSS, p.mark_mib * MIB);
 	readings_set(&s.r, PROC_MINOR_FAULTS, p.faults_mib * PAGES_PER_MIB);
-	job_memory_add(m, &s);
+	job_memory_add(m, &s, !p.mark_is_older);
 }
 
 static uint64_t sum_mib(struct job_memory *m)
@@ -478,15 +479,44 @@ static void test_job_memory__at_a_mark_counts_what_grew_after_the_last_tick(void
 	add(&m, (struct process){ 11, 1, SORT, 15, 10 });
 	assert_int_equal(sum_mib(&m), 25);
 	/* A quarter of what it had were files. */
-	assert_int_equal(job_memory_at_mark(&m, id, 100 * MIB) / MIB, 70 + 15);
-	assert_int_equal(job_memory_at_mark(&m, id, 50 * MIB), 0); /* no more than a tick saw */
+	assert_int_equal(job_memory_at_mark(&m, id, 100 * MIB, 0) / MIB, 70 + 15);
+	assert_int_equal(job_memory_at_mark(&m, id, 50 * MIB, 0), 0); /* no more than a tick saw */
 	assert_int_equal(job_memory_at_largest_mark(&m, 100 * MIB) / MIB, 70 + 15);
-	assert_int_equal(job_memory_at_mark(&m, other, 25 * MIB) / MIB, 25 + 10);
+	assert_int_equal(job_memory_at_mark(&m, other, 25 * MIB, 0) / MIB, 25 + 10);
 	/* It is a zombie by now: the program that it ran is no longer known. */
 	add(&m, (struct process){ 10, 1, 0 });
 	assert_int_equal(sum_mib(&m), 0);
-	assert_int_equal(job_memory_at_mark(&m, id, 100 * MIB) / MIB, 70 + 15);
-	assert_int_equal(job_memory_at_mark(&m, (struct proc_id){ 12, 12 }, 25 * MIB), 0);
+	assert_int_equal(job_memory_at_mark(&m, id, 100 * MIB, 0) / MIB, 70 + 15);
+	assert_int_equal(job_memory_at_mark(&m, (struct proc_id){ 12, 12 }, 25 * MIB, 0), 0);
+	job_memory_done(&m);
+}
+
+static void test_job_memory__at_a_mark_follows_the_largest_process_of_a_group(void **state)
+{
+	struct proc_sample large = { .id = { 10, 10 }, .anon_bytes = 120 * MIB };
+	const struct proc_sample small = { .id = { 11, 11 }, .anon_bytes = 10 * MIB };
+	struct job_memory m = { 0 };
+
+	readings_set(&large.r, PROC_RSS, 160 * MIB);
+	readings_set(&large.r, PROC_PEAK_RSS, 160 * MIB);
+	job_memory_note(&m, &small, true);
+	job_memory_note(&m, &large, true);
+	/* 20 MiB more than they have: half of what it maps is shared. */
+	job_memory_take_sum(&m, 150 * MIB);
+	assert_int_equal(job_memory_at_mark(&m, large.id, 240 * MIB, 0) / MIB, 150 + 70);
+	assert_int_equal(job_memory_at_mark(&m, small.id, 240 * MIB, 0), 0);
+	assert_int_equal(job_memory_at_mark(&m, large.id, 160 * MIB, 0), 0);
+	assert_int_equal(job_memory_between(&m), 0);
+	/* It had 240 MiB, of the same kinds as before, and freed most of them. */
+	large.anon_bytes = 10 * MIB;
+	readings_set(&large.r, PROC_RSS, 20 * MIB);
+	readings_set(&large.r, PROC_PEAK_RSS, 240 * MIB);
+	job_memory_note(&m, &large, true);
+	job_memory_take_sum(&m, 20 * MIB);
+	assert_int_equal(job_memory_between(&m) / MIB, 210);
+	job_memory_note(&m, &large, true);
+	job_memory_take_sum(&m, 20 * MIB);
+	assert_int_equal(job_memory_between(&m), 0);
 	job_memory_done(&m);
 }
 
@@ -507,8 +537,53 @@ static void test_job_memory__does_not_add_a_mark_of_before_to_what_others_have_n
 	add(&m, (struct process){ 11, 10, SORT, 250, 250, .mark_mib = 250 });
 	assert_int_equal(sum_mib(&m), 260);
 	assert_int_equal(job_memory_between(&m), 0);
-	assert_int_equal(job_memory_at_mark(&m, id, 310 * MIB), 0);
+	assert_int_equal(job_memory_at_mark(&m, id, 310 * MIB, 0), 0);
 	assert_int_equal(job_memory_at_largest_mark(&m, 310 * MIB), 0);
+	job_memory_done(&m);
+}
+
+/* A program that maps a file touches few of its pages: the others come along. */
+static void test_job_memory__at_a_mark_knows_heap_from_files_by_page_faults(void **state)
+{
+	const struct proc_id id = { 10, 10 };
+	struct job_memory m = { 0 };
+
+	add(&m, (struct process){ 10, 1, PYTHON, 5, 5, .mapped_mib = 5 });
+	assert_int_equal(sum_mib(&m), 5);
+	assert_int_equal(job_memory_at_mark(&m, id, 210 * MIB, 205 * PAGES_PER_MIB) / MIB, 205);
+	assert_int_equal(job_memory_at_mark(&m, id, 210 * MIB, 20 * PAGES_PER_MIB) / MIB, 105);
+	assert_int_equal(job_memory_at_mark(&m, id, 210 * MIB, 0) / MIB, 105);
+	add(&m, (struct process){ 10, 1, PYTHON, 5, 20, .mapped_mib = 5, .mark_mib = 210 });
+	assert_int_equal(sum_mib(&m), 5);
+	assert_int_equal(job_memory_between(&m) / MIB, 105);
+	job_memory_done(&m);
+}
+
+/* Marks are read in turns. */
+static void test_job_memory__between_counts_a_mark_that_is_read_late(void **state)
+{
+	struct job_memory m = { 0 };
+
+	for (int i = 0; i < 3; i++) {
+		add(&m, (struct process){ 10, 1, PYTHON, 120, 120 });
+		assert_int_equal(sum_mib(&m), 120);
+	}
+	add(&m, (struct process){ 10, 1, PYTHON, 137, 137, .mark_mib = 190 });
+	assert_int_equal(sum_mib(&m), 137);
+	assert_int_equal(job_memory_between(&m) / MIB, 190);
+	job_memory_done(&m);
+}
+
+static void test_job_memory__between_leaves_out_a_mark_from_before_the_job(void **state)
+{
+	struct job_memory m = { 0 };
+
+	add(&m, (struct process){ 10, 1, PYTHON, 10, 10, .mark_mib = 310, .mark_is_older = true });
+	assert_int_equal(sum_mib(&m), 10);
+	assert_int_equal(job_memory_between(&m), 0);
+	add(&m, (struct process){ 10, 1, PYTHON, 10, 10, .mark_mib = 400 }); /* it rose since */
+	assert_int_equal(sum_mib(&m), 10);
+	assert_int_equal(job_memory_between(&m) / MIB, 400);
 	job_memory_done(&m);
 }
 
@@ -589,6 +664,10 @@ RUN_TESTS(TEST(test_job_memory__ignores_pss_of_the_program_that_runs_since),
           TEST(test_job_memory__adds_what_each_fills_if_that_was_new_before),
           TEST(test_job_memory__does_not_mix_shares_of_two_ticks),
           TEST(test_job_memory__at_a_mark_counts_what_grew_after_the_last_tick),
+          TEST(test_job_memory__at_a_mark_follows_the_largest_process_of_a_group),
+          TEST(test_job_memory__at_a_mark_knows_heap_from_files_by_page_faults),
+          TEST(test_job_memory__between_counts_a_mark_that_is_read_late),
+          TEST(test_job_memory__between_leaves_out_a_mark_from_before_the_job),
           TEST(test_job_memory__does_not_add_a_mark_of_before_to_what_others_have_now),
           TEST(test_job_memory__between_two_ticks_counts_what_others_had_at_both),
           TEST(test_job_memory__follows_what_is_freed),

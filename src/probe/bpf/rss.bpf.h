@@ -52,7 +52,7 @@ static __noinline int cpu_offsets_learn(void)
 	return 0;
 }
 
-static __always_inline __u64 at_least_zero(__s64 v)
+static __always_inline __u64 rss_at_least_zero(__s64 v)
 {
 	return v < 0 ? 0 : v;
 }
@@ -88,8 +88,8 @@ static __always_inline bool rss_exact(struct mm_struct *mm, struct task_record *
 	}
 	if (odd)
 		return false;
-	out->anon_pages = at_least_zero(anon);
-	out->rss_pages = at_least_zero(file) + out->anon_pages + at_least_zero(shmem);
+	out->anon_pages = rss_at_least_zero(anon);
+	out->rss_pages = rss_at_least_zero(file) + out->anon_pages + rss_at_least_zero(shmem);
 	return true;
 }
 
@@ -97,25 +97,25 @@ static __always_inline bool rss_exact(struct mm_struct *mm, struct task_record *
  * kernel, whose counters may be larger than ours. */
 static __always_inline __u64 rss_folded(struct mm_struct *mm)
 {
-	return at_least_zero(mm->rss_stat[MM_FILEPAGES].count) +
-	       at_least_zero(mm->rss_stat[MM_ANONPAGES].count) +
-	       at_least_zero(mm->rss_stat[MM_SHMEMPAGES].count);
+	return rss_at_least_zero(mm->rss_stat[MM_FILEPAGES].count) +
+	       rss_at_least_zero(mm->rss_stat[MM_ANONPAGES].count) +
+	       rss_at_least_zero(mm->rss_stat[MM_SHMEMPAGES].count);
 }
 
-static __always_inline __u64 anon_plain(struct mm_struct *mm)
+static __always_inline __u64 rss_anon_plain(struct mm_struct *mm)
 {
 	struct mm_struct___plain *old = (void *)mm;
 
-	return at_least_zero(BPF_CORE_READ(old, rss_stat.count[MM_ANONPAGES].counter));
+	return rss_at_least_zero(BPF_CORE_READ(old, rss_stat.count[MM_ANONPAGES].counter));
 }
 
 static __always_inline __u64 rss_plain(struct mm_struct *mm)
 {
 	struct mm_struct___plain *old = (void *)mm;
 
-	return at_least_zero(BPF_CORE_READ(old, rss_stat.count[MM_FILEPAGES].counter)) +
-	       anon_plain(mm) +
-	       at_least_zero(BPF_CORE_READ(old, rss_stat.count[MM_SHMEMPAGES].counter));
+	return rss_at_least_zero(BPF_CORE_READ(old, rss_stat.count[MM_FILEPAGES].counter)) +
+	       rss_anon_plain(mm) +
+	       rss_at_least_zero(BPF_CORE_READ(old, rss_stat.count[MM_SHMEMPAGES].counter));
 }
 
 static __always_inline bool rss_counters_adjoin(struct mm_struct *mm)
@@ -141,7 +141,7 @@ static __always_inline void read_rss(struct mm_struct *mm, struct task_record *o
 
 	if (bpf_core_field_exists(old->rss_stat.count)) {
 		out->rss_pages = rss_plain(mm);
-		out->anon_pages = anon_plain(mm);
+		out->anon_pages = rss_anon_plain(mm);
 		out->flags |= TASK_HAS_RSS;
 		return;
 	}
@@ -153,5 +153,5 @@ static __always_inline void read_rss(struct mm_struct *mm, struct task_record *o
 		return;
 	}
 	out->rss_pages = rss_folded(mm);
-	out->anon_pages = at_least_zero(mm->rss_stat[MM_ANONPAGES].count);
+	out->anon_pages = rss_at_least_zero(mm->rss_stat[MM_ANONPAGES].count);
 }
