@@ -52,8 +52,8 @@ class Line:
 
 	def __init__(self, path):
 		self.sock = socket.socket(socket.AF_UNIX)
-		self.sock.settimeout(30)
 		self.sock.connect(str(path))
+		self.sock.settimeout(30)  # only now: a full queue is waited for
 		self.bytes = b""
 
 	def send(self, method, **params):

@@ -18,6 +18,7 @@ import learning
 import measure
 import scan
 import screen
+import starve
 import tick
 
 
@@ -32,7 +33,7 @@ def ticks(build, table):
 	tick.store(build, table)
 
 
-MACHINE = {"scan": scans, "tick": ticks, "top": screen.against_btop, "daemon": daemon.against_numbers, "learning": learning.against_baselines,
+MACHINE = {"scan": scans, "tick": ticks, "top": screen.against_btop, "daemon": daemon.against_numbers, "starve": starve.against_numbers, "learning": learning.against_baselines,
            "correlation": correlation.against_targets}  # parts other than launch; most look at the whole machine
 
 PEERS = {"scan": ("atop", "btop", "htop"), "memory": ("atop",), "syscalls": ("strace",)}  # programs that a part is compared with

@@ -22,8 +22,13 @@ static const double margins[PEAK_MARGINS] = { 0.2,  0.3,  0.4,  0.5,  0.6,  0.7,
 #define FAILURES_FEW                                                                               \
 	0.005 /* of attempts, for PEAK_LOW_FAILURE: below, a failure becomes cheaper, */
 #define FAILURES_MANY 0.0065 /* … above, dearer; in between its price stays */
-#define FAILURE_PRICE 10.0   /* … at this: times the mean byte seconds of a run */
+#define FAILURE_PRICE 14.0   /* … at this: times the mean byte seconds of a run */
 #define FAILURE_GAIN_MAX 6.0 /* the logarithm by which the price moves */
+/* The rule with the best record failed less often than it will: for PEAK_LOW_WASTE, times the mean byte seconds of a
+ * run of the type. */
+#define FAILURE_PRICE_LOW_WASTE 0.4
+/* Rules that are behind the best one by a standard error of its record weigh 1/e of it, */
+#define BEHIND_MAX 12.0 /* … and nothing by this many */
 #define BOUND_LEVEL 0.95
 #define BOUND_GAIN 0.8         /* per miss, of one type */
 #define BOUND_GAIN_SHARED 0.02 /* … of all types */
@@ -31,7 +36,7 @@ static const double margins[PEAK_MARGINS] = { 0.2,  0.3,  0.4,  0.5,  0.6,  0.7,
 #define RATIO_MEMORY 0.98
 #define RATIO_SD_PRIOR 0.15
 #define RATIO_RUNS_PRIOR 2.0
-#define HELD_RUNS_PRIOR 10.0
+#define HELD_RUNS_PRIOR 20.0
 #define HELD_MEMORY 0.98
 #define HELD_MEMORY_SHARED 0.99
 
@@ -170,29 +175,39 @@ static double failure_excess(const struct peak_experience *e, double share)
 	return (e->failed - share * e->seen) / (1 + 0.5 * sqrt(share * e->seen));
 }
 
-/* What a failed attempt costs on top, in byte seconds. A price that moves all the time makes requests that are generous
- * now and tight later, and those waste more than what is in between. */
-static double failure_price(const struct peak_experience *e)
+static double mean_work(const struct peak_estimator *t)
+{
+	return t->work / (double)t->stats.n;
+}
+
+/* What a failed attempt costs on top, in byte seconds; `work`: of a mean run of the type. A price that moves all the time
+ * makes requests that are generous now and tight later, and those waste more than what is in between. */
+static double failure_price(const struct peak_experience *e, double work)
 {
 	double gain = MAX(failure_excess(e, FAILURES_MANY), 0) +
 	              MIN(failure_excess(e, FAILURES_FEW), 0);
 
-	if (e->policy == PEAK_LOW_WASTE || e->seen == 0)
+	if (e->policy == PEAK_LOW_WASTE)
+		return FAILURE_PRICE_LOW_WASTE * work;
+	if (e->seen == 0)
 		return 0;
 	gain = MIN(MAX(gain, -FAILURE_GAIN_MAX), FAILURE_GAIN_MAX);
 	return FAILURE_PRICE * e->work / e->seen * exp(gain);
 }
 
-static void choose_rule(const struct peak_estimator *t, const struct peak_experience *e,
-                        struct peak_prediction *p)
+/* What each rule would have cost so far; INFINITY: it cannot be used. Experience counts like runs of the type's own. */
+static void score_rules(const struct peak_estimator *t, const struct peak_experience *e,
+                        const double centers[static CENTER_COUNT],
+                        double ret[static CENTER_COUNT][PEAK_MARGINS])
 {
 	unsigned stage = stage_of(t->stats.n);
-	double work = t->work / (double)t->stats.n, price = failure_price(e), best = INFINITY;
-	double share = EXPERIENCE_WEIGHT / e->runs[stage], scores[PEAK_MARGINS];
+	double work = mean_work(t), price = failure_price(e, work), scores[PEAK_MARGINS];
+	double share = EXPERIENCE_WEIGHT / e->runs[stage];
 
 	for (unsigned c = 0; c < CENTER_COUNT; c++) {
-		if (p->centers[c] <= 0 || (c == CENTER_REQUESTED && e->policy == PEAK_LOW_WASTE))
-			continue;
+		bool is_usable = centers[c] > 0 &&
+		                 !(c == CENTER_REQUESTED && e->policy == PEAK_LOW_WASTE);
+
 		for (int m = 0; m < PEAK_MARGINS; m++) {
 			const struct rule_record *own = &t->rules[c][m],
 						 *others = &e->rules[stage][c][m];
@@ -200,17 +215,51 @@ static void choose_rule(const struct peak_estimator *t, const struct peak_experi
 			scores[m] = own->cost + share * others->cost * work +
 			            price * (own->failed + share * others->failed);
 		}
-		for (int m = 0; m < PEAK_MARGINS; m++) {
-			double score = smoothed(scores, m);
-
-			if (score >= best)
-				continue;
-			best = score;
-			p->center = (enum peak_center)c;
-			p->margin = margins[m];
-		}
+		for (int m = 0; m < PEAK_MARGINS; m++)
+			ret[c][m] = is_usable ? smoothed(scores, m) : INFINITY;
 	}
-	p->bytes = MAX(p->centers[p->center] * p->margin, BYTES_MIN);
+}
+
+/* The best of some hundred rules owes a part of its record to chance, and those that are almost as good would request
+ * something else: a geometric mean of their requests, each weighted by how little it is behind. */
+static double consensus(const double scores[static CENTER_COUNT][PEAK_MARGINS],
+                        const double centers[static CENTER_COUNT], double best, double error)
+{
+	double sum = 0, weights = 0;
+
+	for (unsigned c = 0; c < CENTER_COUNT; c++)
+		for (unsigned m = 0; m < PEAK_MARGINS; m++) {
+			double behind = (scores[c][m] - best) / error, weight;
+
+			if (!(behind < BEHIND_MAX))
+				continue;
+			weight = exp(-behind);
+			sum += weight * log(centers[c] * margins[m]);
+			weights += weight;
+		}
+	return exp(sum / weights);
+}
+
+/* Where few failures are wanted, requests are above most peaks, and a mean of two good ones is good. Elsewhere the best of
+ * two may each be just above one of several modes, with nothing but waste in between: the best rule alone decides. */
+static void choose_request(const struct peak_estimator *t, const struct peak_experience *e,
+                           struct peak_prediction *p)
+{
+	double scores[CENTER_COUNT][PEAK_MARGINS], best = INFINITY;
+	double runs = (double)t->stats.n + EXPERIENCE_WEIGHT;
+
+	score_rules(t, e, p->centers, scores);
+	for (unsigned c = 0; c < CENTER_COUNT; c++)
+		for (unsigned m = 0; m < PEAK_MARGINS; m++)
+			if (scores[c][m] < best) {
+				best = scores[c][m];
+				p->center = (enum peak_center)c;
+				p->margin = margins[m];
+			}
+	p->bytes = p->centers[p->center] * p->margin;
+	if (e->policy == PEAK_LOW_FAILURE)
+		p->bytes = consensus(scores, p->centers, best, best / sqrt(runs));
+	p->bytes = MAX(p->bytes, BYTES_MIN);
 }
 
 /* ---- the upper bound ---- */
@@ -303,7 +352,7 @@ bool peak_estimator_predict(const struct peak_estimator *t, const struct peak_ex
 	if (t->stats.n == 0)
 		return false;
 	peak_stats_centers(&t->stats, query, ret->centers);
-	choose_rule(t, e, ret);
+	choose_request(t, e, ret);
 	ret->upper_bytes = upper_bound(t, e, ret->centers);
 	ret->confidence = track_record(t, e);
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* peak_estimator.h - how much memory to request for the next run of a job type. Rules compete: each is a center of
- * peak_stats.h times a fixed margin, and the one that would have wasted least so far is used. What other types taught
- * (struct peak_experience) decides while a type has few runs. docs/learning.md explains the rules and shows how well they
+ * peak_stats.h times a fixed margin, and the one that would have wasted least so far is used, or a mean of the best.
+ * What other types taught (struct peak_experience) decides while a type has few runs. docs/learning.md explains the rules and shows how well they
  * do. Online, in memory that does not grow with the number of runs. Pure: no I/O, no clock. */
 #pragma once
 
@@ -56,7 +56,7 @@ struct peak_prediction {
 	double bytes;       /* to request */
 	double upper_bytes; /* 95 % of runs stay below */
 	double confidence;  /* that `bytes` is enough */
-	enum peak_center center;
+	enum peak_center center; /* of the best rule, and its margin */
 	double margin;
 	double centers[CENTER_COUNT];
 };

@@ -50,6 +50,16 @@ static int handled_fault(const struct verdict_facts *f, const struct verdict_dea
 	return 0;
 }
 
+/* Where the sender of a signal is not known: the kernel sends SIGKILL to a process that has used up its CPU time. */
+static const struct verdict_event *find_cpu_limit(const struct verdict_context *c)
+{
+	vec_each(&c->f->events, s)
+		if (s->kind == EVENT_LIMIT && strcmp(s->name, EVENT_FOR_CPU_LIMIT) == 0 &&
+		    c->origin.first == c->origin.command)
+			return s;
+	return NULL;
+}
+
 bool verdict_rule_fault(const struct verdict_context *c, struct verdict *v)
 {
 	static const struct {
@@ -69,6 +79,7 @@ bool verdict_rule_fault(const struct verdict_context *c, struct verdict *v)
 	const struct verdict_death *d = c->origin.first;
 	int signal = d ? d->signal ? d->signal : handled_fault(c->f, d) : 0;
 	const struct verdict_event *s = signal ? verdict_find_signal(c->f, d->id, signal) : NULL;
+	const struct verdict_event *limit = signal == SIGKILL && !s ? find_cpu_limit(c) : NULL;
 	bool is_sure = s && s->has_sender && strcmp(s->name, EVENT_FOR_PROTECTED) != 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(faults); i++)
@@ -89,6 +100,11 @@ bool verdict_rule_fault(const struct verdict_context *c, struct verdict *v)
 		v->code = VERDICT_RLIMIT_CPU;
 		v->confidence = evidence_confidence(c, true);
 		evidence_add_end(v, EVIDENCE_CPU_LIMIT, d);
+	}
+	if (limit) {
+		v->code = VERDICT_RLIMIT_CPU;
+		v->confidence = CONFIDENCE_MEDIUM;
+		evidence_add_limit(v, 0, "ulimit -t", (uint64_t)limit->count, UNIT_NS);
 	}
 	if (v->code == VERDICT_UNKNOWN)
 		return false;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Our own CSV. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/defs.h"
 #include "model/past_run_format.h"
+#include "model/verdict.h"
 
 #define MIB 1048576.0
 
@@ -29,19 +32,19 @@ static bool read_requested(struct scan s, uint64_t cpus, uint64_t *ret_bytes)
 	return run_field_scaled(s, MIB, ret_bytes);
 }
 
-/* "ok", "failed" or the code of a cause: small letters and '_'. */
+/* "ok", "failed" or the code of a cause. Any other word would be taken for a failure. */
 static int read_outcome(struct scan s, char ret[static RUN_OUTCOME_MAX], struct err *err)
 {
-	size_t n = scan_left(&s);
+	char word[RUN_OUTCOME_MAX];
 
-	(void)err;
-	for (const char *p = s.p; p < s.end; p++)
-		if ((*p < 'a' || *p > 'z') && *p != '_')
-			return -EINVAL;
-	if (n >= RUN_OUTCOME_MAX)
-		return -EINVAL;
-	memcpy(ret, s.p, n);
-	ret[n] = '\0';
+	snprintf(word, sizeof word, "%.*s", (int)MIN(scan_left(&s), sizeof word), s.p);
+	if (strcmp(word, "ok") != 0 && strcmp(word, "failed") != 0 &&
+	    verdict_code_find(word) == VERDICT_CODE_COUNT)
+		return err_set(err, EBADMSG,
+		               "outcome '%s': write ok, failed or a cause as `proctor why --json` "
+		               "names it",
+		               word);
+	memcpy(ret, word, sizeof word);
 	return 0;
 }
 

@@ -109,12 +109,14 @@ static void test_run_file__rejects_rows_with_a_reason(void **state)
 		{ "a,1,1,", "no peak of memory" },
 		{ "a,1,1,much", "peak_used_mb 'much': not readable" },
 		{ "a,1,1", "no peak of memory" },
+		{ "a,1,1,1,success",
+		  "outcome 'success': write ok, failed or a cause as `proctor why --json` names it" },
 	};
 	struct run_file_reader r;
 	struct past_run run;
 	struct err err;
 
-	begin(&r, "job_type,started_at,duration_seconds,peak_used_mb");
+	begin(&r, "job_type,started_at,duration_seconds,peak_used_mb,outcome");
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		assert_int_equal(add(&r, rows[i][0], &run, &err), -EBADMSG);
 		assert_string_equal(err.msg, rows[i][1]);
