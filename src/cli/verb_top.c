@@ -11,13 +11,14 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "cli/cli.h"
+#include "cli/job_selection.h"
 
 #define PROGRAM "proctor-top"
 #define INTERVAL_MIN_NS (100 * NS_PER_MS)
 #define INTERVAL_MAX_NS (3600 * NS_PER_S)
 #define WORDS_MAX 40
 #define SIDE_MAX 4096
+#define ENDED_SHOWN_NS (60 * NS_PER_S)
 
 struct request {
 	uint64_t interval_ns, history_ns, width, height, trace_pid;
@@ -121,6 +122,67 @@ static int add_places(struct words *w, const struct cli *cli)
 	return CLI_OK;
 }
 
+/* Live, jobs are shown for a minute after their end. */
+static int check_runs(const struct job *job)
+{
+	uint64_t now = clock_wall_ns(), age_ns = now - MIN(job->started_ns, now);
+
+	if (job->status == JOB_RUNNING || job->ended_ns + ENDED_SHOWN_NS > now)
+		return CLI_OK;
+	log_error(
+		"job '%s' has ended; see: proctor report %s, or proctor top --history %lluh --job %s",
+		job->id, job->id, (unsigned long long)(age_ns / (3600 * NS_PER_S) + 1), job->id);
+	return CLI_FAILED;
+}
+
+static int find_job(struct job_selection *from, const struct request *rq, struct job *ret)
+{
+	bool is_daemons;
+	int status;
+
+	from->socket = rq->socket;
+	from->asks_daemon |= rq->socket != NULL;
+	if (!rq->job && !from->reader)
+		return job_selection_no_store(from->path);
+	status = rq->job ? job_selection_find(from, rq->job, ret, &is_daemons) : CLI_OK;
+	return status == CLI_OK && rq->job && rq->history_ns == NOT_GIVEN ? check_runs(ret)
+	                                                                  : status;
+}
+
+/* The job that is meant, and that there is a past to show. */
+static int add_job(struct words *w, const struct cli *cli, const struct request *rq)
+{
+	cleanup(job_selection_close) struct job_selection from = { 0 };
+	struct job job;
+	int status;
+
+	if (!rq->job && rq->history_ns == NOT_GIVEN)
+		return CLI_OK;
+	status = job_selection_open(cli, &from);
+	if (status == CLI_OK)
+		status = find_job(&from, rq, &job);
+	if (status != CLI_OK || !rq->job)
+		return status;
+	add(w, "job", job.id);
+	add_number(w, "job-uid", job.uid, "");
+	return CLI_OK;
+}
+
+/* A daemon that was named is not replaced by sampling here. */
+static int check_daemon(const struct request *rq)
+{
+	struct daemon_client ask = { 0 };
+	struct err err;
+	int status = CLI_OK;
+
+	if (!rq->socket || rq->own || rq->history_ns != NOT_GIVEN)
+		return CLI_OK;
+	if (daemon_client_open(rq->socket, &ask, &err) < 0)
+		status = daemon_client_log(&err);
+	daemon_client_close(&ask);
+	return status;
+}
+
 static int become(const char *program, struct words *w)
 {
 	execv(program, w->at);
@@ -143,8 +205,10 @@ static int start(const struct cli *cli, const struct request *rq)
 	}
 	add(&w, "program", self);
 	status = add_places(&w, cli);
-	if (rq->job)
-		add(&w, "job", rq->job);
+	if (status == CLI_OK)
+		status = check_daemon(rq);
+	if (status == CLI_OK)
+		status = add_job(&w, cli, rq);
 	add_options(&w, cli, rq);
 	if (status == CLI_OK)
 		status = become(program, &w);
@@ -220,10 +284,11 @@ const struct verb verb_top = {
 	.name = "top",
 	.summary = "jobs, their steps and their processes, live or as they were",
 	.usage = "[--job JOB] [--history TIME] [--once | --json] [--interval S]",
-	.about =
-		"Asks the daemon, or samples by itself where none answers, and shows which. F1 lists the keys; t\n"
-		"travels back in time over what was recorded. --json prints a snapshot a line, with --history one\n"
-		"document.",
+	.about = CLI_JOB_HELP
+	"\n"
+	"Asks the daemon, or samples by itself where none answers, and shows which. F1 lists the keys; t\n"
+	"travels back in time over what was recorded. --json prints a snapshot a line, with --history one\n"
+	"document.",
 	.example = "proctor top --history 1h",
 	.run = run,
 };

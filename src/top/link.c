@@ -179,7 +179,7 @@ static int ask_all(struct link *l, struct err *err)
 
 	if (ask(l, LINK_STATUS, "daemon.status", NULL, err) < 0 ||
 	    ask(l, LINK_JOBS, "job.list", NULL, err) < 0 ||
-	    ask(l, LINK_EVENTS, "daemon.events", "{\"limit\":200}", err) < 0)
+	    ask(l, LINK_EVENTS, "daemon.events", "{\"limit\":200,\"notable\":true}", err) < 0)
 		return -err->code;
 	if (!l->context_of)
 		return 0;
@@ -274,7 +274,7 @@ int link_read_snapshot(struct link *l, struct err *err)
 	}
 }
 
-void link_fill(struct link *l, struct job_pick *only, struct frame *ret)
+void link_fill(struct link *l, const struct job_key *only, struct frame *ret)
 {
 	const struct live_answers answers = { .snapshot = l->snapshot,
 		                              .status = l->answer[LINK_STATUS],

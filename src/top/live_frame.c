@@ -70,16 +70,12 @@ static void fill_gpus(const json_t *snapshot, struct frame_head *h)
 	}
 }
 
-static void fill_head(const struct live_answers *from, struct frame *f)
+void live_frame_head(const json_t *s, struct frame *f)
 {
-	const json_t *s = from->snapshot;
 	struct frame_head *h = &f->head;
-	const char *pressure = rpc_answer_text(s, "pressure_level");
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
 	h->wall_ns = rpc_answer_ns(s, "timestamp");
-	h->uptime_ns = clock_boot_ns();
-	h->interval_s = number(from->status, "interval_seconds");
 	h->cores = cores > 0 ? (double)cores : NAN;
 	h->cpu_ratio = ratio(s, "cpu_percent");
 	h->iowait_ratio = ratio(s, "iowait_percent");
@@ -96,11 +92,19 @@ static void fill_head(const struct live_answers *from, struct frame *f)
 	h->load[2] = number(s, "load_avg_15");
 	h->own_cpu_ratio = ratio(s, "recorder_cpu_percent");
 	h->own_rss = mib(s, "daemon_rss_mb");
-	h->pressure = frame_keep_str(f, pressure);
-	h->pressure_reason = frame_keep_str(f, rpc_answer_text(from->status, "pressure_reason"));
-	h->left_out = frame_keep_str(f, rpc_answer_text(from->status, "left_out"));
+	h->pressure = frame_keep_str(f, rpc_answer_text(s, "pressure_level"));
 	f->is_complete = !json_is_false(json_object_get(s, "processes_complete"));
 	fill_gpus(s, h);
+}
+
+static void fill_status(const json_t *status, struct frame *f)
+{
+	struct frame_head *h = &f->head;
+
+	h->uptime_ns = clock_boot_ns();
+	h->interval_s = number(status, "interval_seconds");
+	h->pressure_reason = frame_keep_str(f, rpc_answer_text(status, "pressure_reason"));
+	h->left_out = frame_keep_str(f, rpc_answer_text(status, "left_out"));
 }
 
 /* Whose it is, in a member that older servers do not write. */
@@ -120,21 +124,30 @@ static void fill_sheets(const json_t *listed, int32_t job, struct frame *f)
 
 	json_array_foreach(json_object_get(listed, "sheets"), i, s)
 	{
-		struct frame_sheet *sheet = vec_push(&f->sheets, SHEETS_MAX);
+		struct frame_sheet *sheet = frame_add_sheet(f, job);
 
 		if (!sheet)
 			return;
-		*sheet = (struct frame_sheet){
-			.job = job,
-			.num = (uint32_t)rpc_answer_u64(s, "sheet_num"),
-			.label = frame_keep_str(f, rpc_answer_text(s, "label")),
-			.status = status_of(s),
-			.started_ns = rpc_answer_ns(s, "started_at"),
-			.ended_ns = rpc_answer_ns(s, "ended_at"),
-			.exit_code = (int)rpc_answer_u64(s, "exit_code"),
-			.signal = (int)rpc_answer_u64(s, "signal_num"),
-		};
+		sheet->num = (uint32_t)rpc_answer_u64(s, "sheet_num");
+		sheet->label = frame_keep_str(f, rpc_answer_text(s, "label"));
+		sheet->status = status_of(s);
+		sheet->started_ns = rpc_answer_ns(s, "started_at");
+		sheet->ended_ns = rpc_answer_ns(s, "ended_at");
+		sheet->exit_code = (int)rpc_answer_u64(s, "exit_code");
+		sheet->signal = (int)rpc_answer_u64(s, "signal_num");
 	}
+}
+
+/* Older servers leave out the words. */
+static frame_text keep_result(const json_t *j, struct frame *f)
+{
+	int signal = (int)rpc_answer_u64(j, "signal_num");
+	char words[32];
+
+	if (rpc_answer_text(j, "result"))
+		return frame_keep_str(f, rpc_answer_text(j, "result"));
+	snprintf(words, sizeof words, "exit %d", (int)rpc_answer_u64(j, "exit_code"));
+	return frame_keep_str(f, signal ? signal_name(signal).at : words);
 }
 
 static void fill_job(const json_t *j, struct frame *f)
@@ -152,9 +165,7 @@ static void fill_job(const json_t *j, struct frame *f)
 	job->status = status_of(j);
 	job->started_ns = rpc_answer_ns(j, "started_at");
 	job->ended_ns = rpc_answer_ns(j, "ended_at");
-	job->has_exit_code = json_is_integer(json_object_get(j, "exit_code"));
-	job->exit_code = (int)rpc_answer_u64(j, "exit_code");
-	job->signal = (int)rpc_answer_u64(j, "signal_num");
+	job->result = keep_result(j, f);
 	job->total_sheets = (uint32_t)rpc_answer_u64(j, "total_sheets");
 	job->completed_sheets = (uint32_t)rpc_answer_u64(j, "last_completed_sheet");
 	job->current_sheet = (uint32_t)rpc_answer_u64(j, "current_sheet");
@@ -177,8 +188,8 @@ static void fill_sums(const json_t *status, struct frame *f)
 
 		if (at < 0)
 			continue;
-		f->jobs.at[at].cpu_ratio = ratio(j, "cpu_percent");
-		f->jobs.at[at].used_bytes = mib(j, "used_mb");
+		f->jobs.at[at].measured[FRAME_CPU] = ratio(j, "cpu_percent");
+		f->jobs.at[at].measured[FRAME_MEM] = mib(j, "used_mb");
 	}
 }
 
@@ -229,119 +240,54 @@ static const char *name_of(const struct program_names *n, pid_t pid)
 	return n && map_get(&n->of, (uint64_t)pid, &name) ? (const char *)(uintptr_t)name : "process";
 }
 
-static void add_event(struct frame *f, uint64_t wall_ns, const char *kind, struct job_key job,
-                      const char *what, enum severity severity, pid_t pid)
+static enum event_kind kind_of(const json_t *e)
 {
-	struct frame_event *e = vec_push(&f->events, FRAME_EVENTS_MAX);
+	const char *name = rpc_answer_text(e, "event_type");
+	enum event_kind kind = 0;
 
-	if (e)
-		*e = (struct frame_event){ .wall_ns = wall_ns,
-			                   .kind = frame_keep_str(f, kind),
-			                   .job = frame_keep_str(f, job.id),
-			                   .job_uid = job.uid,
-			                   .what = frame_keep_str(f, what),
-			                   .severity = severity,
-			                   .pid = pid };
+	while (kind < EVENT_KIND_COUNT && !(name && strcmp(event_name(kind), name) == 0))
+		kind++;
+	return kind;
 }
 
-/* Births and ends by themselves are left out: they would push the rest off the screen. Whether a job or a sheet failed
- * is shown with them. */
 static void fill_event(const json_t *e, const struct program_names *names, struct frame *f)
 {
-	const char *kind = rpc_answer_text(e, "event_type"), *details = rpc_answer_text(e, "details");
-	const struct job_key job = { uid_of(e, "job_uid"), rpc_answer_text(e, "job_id") };
-	int signal = (int)rpc_answer_u64(e, "signal_num");
 	pid_t pid = (pid_t)rpc_answer_u64(e, "pid");
-	const char *name = name_of(names, pid);
-	char what[200];
-	bool is_exit = kind && strcmp(kind, "exit") == 0;
-	bool is_oom = kind && strcmp(kind, "oom") == 0;
-	enum severity severity = SEVERITY_MEDIUM;
 
-	if (!kind || strcmp(kind, "spawn") == 0 || strcmp(kind, "exec") == 0 ||
-	    (is_exit && !signal))
-		return;
-	if (is_oom || strcmp(kind, "kill") == 0)
-		severity = SEVERITY_HIGH;
-	if (is_exit && signal)
-		snprintf(what, sizeof what, "%s %d died of %s", name, (int)pid, signal_name(signal).at);
-	else if (is_oom)
-		snprintf(what, sizeof what, "%s %d was chosen because memory ran out", name, (int)pid);
-	else
-		snprintf(what, sizeof what, "%s %d: %s%s%.80s", name, (int)pid,
-		         signal ? signal_name(signal).at : "", signal ? " " : "", details ? details : "");
-	add_event(f, rpc_answer_ns(e, "timestamp"), kind, job, what, severity, pid);
+	frame_add_event(f, &(struct event_record){ .kind = kind_of(e),
+	                                           .wall_ns = rpc_answer_ns(e, "timestamp"),
+	                                           .process.pid = pid,
+	                                           .comm = name_of(names, pid),
+	                                           .signal = (int)rpc_answer_u64(e, "signal_num"),
+	                                           .job_id = rpc_answer_text(e, "job_id"),
+	                                           .has_job_uid = true,
+	                                           .job_uid = uid_of(e, "job_uid"),
+	                                           .name = rpc_answer_text(e, "name"),
+	                                           .details = rpc_answer_text(e, "details") });
 }
 
-static void fill_anomalies(const json_t *status, struct frame *f)
+static void fill_anomaly(const json_t *a, struct frame *f)
 {
-	const json_t *a;
-	size_t i;
+	const struct anomaly_record record = { .kind = rpc_answer_text(a, "anomaly_type"),
+		                               .severity = severity_of(a),
+		                               .process.pid = (pid_t)rpc_answer_u64(a, "pid"),
+		                               .job_id = rpc_answer_text(a, "job_id"),
+		                               .has_job_uid = true,
+		                               .job_uid = uid_of(a, "job_uid"),
+		                               .began_ns = rpc_answer_ns(a, "timestamp"),
+		                               .description = rpc_answer_text(a, "description") };
+	size_t n = f->events.len;
 
-	json_array_foreach(json_object_get(status, "anomalies_active"), i, a)
-	{
-		const struct job_key job = { uid_of(a, "job_uid"), rpc_answer_text(a, "job_id") };
-		struct frame_anomaly *to = vec_push(&f->anomalies, FRAME_EVENTS_MAX);
-
-		if (!to)
-			return;
-		*to = (struct frame_anomaly){
-			.kind = frame_keep_str(f, rpc_answer_text(a, "anomaly_type")),
-			.job = frame_keep_str(f, job.id),
-			.job_uid = job.uid,
-			.what = frame_keep_str(f, rpc_answer_text(a, "description")),
-			.severity = severity_of(a),
-			.pid = (pid_t)rpc_answer_u64(a, "pid"),
-			.began_ns = rpc_answer_ns(a, "timestamp"),
-		};
-		add_event(f, to->began_ns, "anomaly", job, rpc_answer_text(a, "description"),
-		          to->severity, to->pid);
-	}
-}
-
-/* Its id is copied: the frame's texts move when one is added. */
-static struct job_key copy_key(const struct frame *f, size_t job, char id[static JOB_ID_MAX])
-{
-	snprintf(id, JOB_ID_MAX, "%s", frame_str(f, f->jobs.at[job].id));
-	return (struct job_key){ f->jobs.at[job].uid, id };
-}
-
-static void add_job_events(struct frame *f, size_t index)
-{
-	const struct frame_job *job = &f->jobs.at[index];
-	char id[JOB_ID_MAX];
-	const struct job_key key = copy_key(f, index, id);
-	char what[160];
-
-	if (job->started_ns)
-		add_event(f, job->started_ns, "job", key, "started", SEVERITY_LOW, 0);
-	if (!job->ended_ns)
-		return;
-	if (job->status == JOB_FAILED && job->signal)
-		snprintf(what, sizeof what, "FAILED: %s", signal_name(job->signal).at);
-	else if (job->status == JOB_FAILED)
-		snprintf(what, sizeof what, "FAILED: exit status %d", job->exit_code);
-	else
-		snprintf(what, sizeof what, "%s", job->status == JOB_COMPLETED ? "ended well" : "lost");
-	add_event(f, job->ended_ns, "job", key, what,
-	          job->status == JOB_FAILED ? SEVERITY_HIGH : SEVERITY_LOW, 0);
-}
-
-static void add_sheet_events(struct frame *f, size_t index)
-{
-	const struct frame_sheet *s = &f->sheets.at[index];
-	char id[JOB_ID_MAX], what[160];
-	const struct job_key job = copy_key(f, (size_t)s->job, id);
-	bool failed = s->status == JOB_FAILED;
-
-	snprintf(what, sizeof what, "sheet %u %.80s began", s->num, frame_str(f, s->label));
-	add_event(f, s->started_ns, "sheet", job, what, SEVERITY_LOW, 0);
-	s = &f->sheets.at[index];
-	if (!s->ended_ns)
-		return;
-	snprintf(what, sizeof what, "sheet %u %.80s %s", s->num, frame_str(f, s->label),
-	         failed ? "FAILED" : s->status == JOB_LOST ? "was not closed" : "is done");
-	add_event(f, s->ended_ns, "sheet", job, what, failed ? SEVERITY_HIGH : SEVERITY_LOW, 0);
+	frame_add_anomaly(f, &record);
+	frame_add_event(f, &(struct event_record){ .kind = EVENT_ANOMALY,
+	                                           .wall_ns = record.began_ns,
+	                                           .process = record.process,
+	                                           .job_id = record.job_id,
+	                                           .has_job_uid = true,
+	                                           .job_uid = record.job_uid,
+	                                           .details = record.description });
+	if (f->events.len > n)
+		f->events.at[n].severity = record.severity;
 }
 
 static void fill_events(const struct live_answers *from, struct frame *f)
@@ -349,30 +295,15 @@ static void fill_events(const struct live_answers *from, struct frame *f)
 	const json_t *e;
 	size_t i;
 
-	for (size_t at = 0; at < f->jobs.len; at++)
-		add_job_events(f, at);
-	for (size_t at = f->sheets.len > 100 ? f->sheets.len - 100 : 0; at < f->sheets.len; at++)
-		add_sheet_events(f, at);
-	fill_anomalies(from->status, f);
+	frame_add_progress(f);
+	json_array_foreach(json_object_get(from->status, "anomalies_active"), i, e)
+		fill_anomaly(e, f);
 	json_array_foreach(json_object_get(from->events, "events"), i, e)
 		fill_event(e, from->names, f);
 }
 
-static void complete(struct frame *f, struct job_pick *only)
-{
-	struct job_key job;
-
-	if (only) {
-		job_pick_begin(only);
-		for (size_t i = 0; i < f->jobs.len; i++)
-			job_pick_offer(only, frame_job_key(f, i));
-		job = job_pick_end(only);
-	}
-	frame_complete(f, only ? &job : NULL);
-}
-
 void live_frame_fill(const struct live_answers *from, enum frame_source source,
-                     struct job_pick *only, struct frame *ret)
+                     const struct job_key *only, struct frame *ret)
 {
 	const json_t *j;
 	size_t i;
@@ -381,7 +312,8 @@ void live_frame_fill(const struct live_answers *from, enum frame_source source,
 	if (!from->snapshot)
 		return;
 	ret->source = source;
-	fill_head(from, ret);
+	live_frame_head(from->snapshot, ret);
+	fill_status(from->status, ret);
 	json_array_foreach(json_object_get(from->jobs, "jobs"), i, j)
 		fill_job(j, ret);
 	fill_sums(from->status, ret);
@@ -389,7 +321,7 @@ void live_frame_fill(const struct live_answers *from, enum frame_source source,
 	if (from->names)
 		learn_names(from->names, ret);
 	fill_events(from, ret);
-	complete(ret, only);
+	frame_complete(ret, only);
 }
 
 /* "futex, lock 0x7f…", "read, pipe from make 812" */

@@ -6,7 +6,6 @@
 
 #include "base/map.h"
 #include "base/scan.h"
-#include "model/job_search.h"
 #include "view/frame.h"
 
 /* Of processes of jobs, also of those that have ended since: events name them. */
@@ -22,8 +21,10 @@ struct live_answers {
 	struct program_names *names;
 };
 
-/* Only the job that `only` picks, unless it is NULL. */
+/* The machine, from all members of a snapshot but its processes. */
+void live_frame_head(const json_t *snapshot, struct frame *f);
+/* Only this job, unless it is NULL. */
 void live_frame_fill(const struct live_answers *from, enum frame_source source,
-                     struct job_pick *only, struct frame *ret);
+                     const struct job_key *only, struct frame *ret);
 /* What a process waits for, from context.get. */
 void live_frame_blocked(const json_t *context, char *ret, size_t cap);

@@ -15,15 +15,18 @@
 #include "rpc/rpc_answer.h"
 #include "rpc/rpc_message.h"
 #include "top/past.h"
+#include "top/wait_words.h"
 #include "view/top_view.h"
 
 #define FAILED 1
+#define NOT_FOUND 3
+#define RECONNECT_MS 1000
 #define FIRST_FRAME_NS (60 * NS_PER_S)
 
 static int fail(const struct err *err)
 {
 	dprintf(STDERR_FILENO, "proctor: %s\n", err->msg);
-	return FAILED;
+	return err->code == ENOENT ? NOT_FOUND : FAILED;
 }
 
 /* A reader that has closed the pipe is no failure of ours. */
@@ -45,22 +48,13 @@ static int wait_readable(const struct link *l, uint64_t deadline_ns)
 
 /* ---- JSON lines ------------------------------------------------------------------------------ */
 
-/* The id is NULL: it has no job. */
-static struct job_key key_of(const json_t *item)
-{
-	const json_t *uid = json_object_get(item, "job_uid");
-
-	return (struct job_key){ json_is_integer(uid) ? (uint32_t)json_integer_value(uid)
-		                                      : FRAME_ANY_UID,
-		                 rpc_answer_text(item, "job_id") };
-}
-
 static bool is_of_job(const json_t *item, struct job_key job)
 {
-	struct job_key key = key_of(item);
+	const json_t *uid = json_object_get(item, "job_uid");
+	const char *id = rpc_answer_text(item, "job_id");
 
-	return key.id && strcmp(key.id, job.id) == 0 &&
-	       (key.uid == job.uid || key.uid == FRAME_ANY_UID);
+	return id && strcmp(id, job.id) == 0 &&
+	       (!json_is_integer(uid) || (uint32_t)json_integer_value(uid) == job.uid);
 }
 
 static void keep_job(json_t *snapshot, const char *list, struct job_key job)
@@ -72,44 +66,26 @@ static void keep_job(json_t *snapshot, const char *list, struct job_key job)
 			json_array_remove(items, i);
 }
 
-static int keep_picked(json_t *snapshot, struct job_pick *only, struct err *err)
-{
-	const json_t *job;
-	struct job_key key;
-	size_t i;
-
-	job_pick_begin(only);
-	json_array_foreach(json_object_get(snapshot, "job_progress"), i, job) if (key_of(job).id)
-		job_pick_offer(only, key_of(job));
-	if (job_pick_check(only, err) < 0)
-		return -err->code;
-	key = job_pick_end(only);
-	keep_job(snapshot, "processes", key);
-	keep_job(snapshot, "job_progress", key);
-	return 0;
-}
-
-static int filter(const struct buf *text, struct job_pick *only, struct buf *to, struct err *err)
+static int filter(const struct buf *text, struct job_key only, struct buf *to, struct err *err)
 {
 	struct json j = { .out = to };
 	json_error_t error;
 	json_t *snapshot = json_loadb(text->at, text->len, 0, &error);
-	int r;
 
 	if (!snapshot)
 		return err_set(err, EPROTO, "read a snapshot: %s", error.text);
-	r = keep_picked(snapshot, only, err);
-	if (r == 0)
-		rpc_message_put_value(&j, snapshot);
+	keep_job(snapshot, "processes", only);
+	keep_job(snapshot, "job_progress", only);
+	rpc_message_put_value(&j, snapshot);
 	json_decref(snapshot);
-	return r;
+	return 0;
 }
 
-static int put_line(struct job_pick *only, const struct link *l, struct buf *line, struct err *err)
+static int put_line(struct job_key only, const struct link *l, struct buf *line, struct err *err)
 {
 	buf_reset(line);
 	line->max = (size_t)128 << 20;
-	if (!only)
+	if (!only.id)
 		buf_put(line, l->top.at, l->top.len);
 	else if (filter(&l->top, only, line, err) < 0)
 		return -err->code;
@@ -137,22 +113,44 @@ static bool is_first(const struct link *l)
 	       memcmp(l->top.at, start, strlen(start)) == 0;
 }
 
+/* Until the daemon answers again. -EPIPE: the reader of our output is gone. */
+static int reconnect(struct link *l, struct err *err)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO };
+	int r;
+
+	dprintf(STDERR_FILENO,
+	        "proctor: the daemon is gone; the stream goes on when it answers again\n");
+	link_close(l);
+	do
+		r = poll(&out, 1, RECONNECT_MS) > 0 && out.revents & POLLERR
+		            ? -EPIPE
+		            : link_open(l, true, err);
+	while (r < 0 && r != -EPIPE);
+	return r;
+}
+
+static int read_snapshot(const struct top_options *o, struct link *l, struct err *err)
+{
+	int r = link_read_snapshot(l, err);
+
+	return r < 0 && l->source == FRAME_DAEMON && !o->once ? reconnect(l, err) : r;
+}
+
 int output_lines(const struct top_options *o)
 {
 	struct link l = { .options = o->link };
 	cleanup(buf_done) struct buf line = { 0 };
 	uint64_t next_ns = 0;
-	struct job_pick pick;
 	struct err err;
 	int r = link_open(&l, false, &err);
 
-	job_pick_init(&pick, o->job, o->uid);
 	while (r >= 0) {
-		r = link_read_snapshot(&l, &err);
+		r = read_snapshot(o, &l, &err);
 		if (r == 0)
 			wait_readable(&l, UINT64_MAX);
 		else if (r > 0 && !(o->once && is_first(&l)) && is_due(&next_ns, o->link.interval_ns))
-			r = put_line(*o->job ? &pick : NULL, &l, &line, &err);
+			r = put_line(o->job, &l, &line, &err);
 		if (r > 0)
 			r = 0;
 		if (r >= 0 && o->once && next_ns)
@@ -170,20 +168,18 @@ static int read_frame(const struct top_options *o, struct link *l, struct frame 
 {
 	uint64_t deadline_ns = clock_mono_ns() + FIRST_FRAME_NS;
 	bool is_rated = false;
-	struct job_pick pick;
 	int r = link_open(l, false, err);
 
-	job_pick_init(&pick, o->job, o->uid);
 	/* The first sample of our own has no rates yet. */
 	while (r >= 0 && !is_rated) {
 		r = link_read(l, err);
 		if (r > 0) {
-			link_fill(l, *o->job ? &pick : NULL, f);
+			link_fill(l, o->job.id ? &o->job : NULL, f);
 			is_rated = rpc_answer_u64(l->snapshot, "seq") > 1;
-			r = job_pick_check(&pick, err);
 		} else if (r == 0 && wait_readable(l, deadline_ns) == 0 &&
 		           clock_mono_ns() > deadline_ns) {
-			return err_set(err, ETIMEDOUT, "no snapshot came within a minute");
+			return err_set(err, ETIMEDOUT,
+			               "no snapshot came within a minute; see: proctor doctor");
 		}
 	}
 	return MIN(r, 0);
@@ -192,6 +188,7 @@ static int read_frame(const struct top_options *o, struct link *l, struct frame 
 static int print_frame(const struct top_options *o, const struct frame *f, struct top_state *s)
 {
 	struct user_names users = { 0 };
+	struct wait_words waits = { 0 };
 	cleanup(buf_done) struct buf out = { 0 };
 	struct grid g = { 0 };
 	struct top_layout layout;
@@ -200,14 +197,20 @@ static int print_frame(const struct top_options *o, const struct frame *f, struc
 
 	s->user_name = user_names_name;
 	s->users = &users;
-	top_state_note(s, f);
-	top_state_arrange(s, f);
+	s->wait_words = s->is_past ? NULL : wait_words_of;
+	s->waits = &waits;
+	s->job = o->job.id;
+	if (!s->is_past) {
+		top_state_note(s, f);
+		top_state_arrange(s, f);
+	}
 	grid_begin(&g, o->style.width, o->height, o->style.unicode);
 	top_view(f, s, false, &g, &layout);
 	grid_show(&g, CANVAS(&o->style, &out));
 	r = write_out(&out, &err);
 	grid_done(&g);
 	user_names_done(&users);
+	wait_words_done(&waits);
 	return r < 0 && r != -EPIPE ? fail(&err) : 0;
 }
 
@@ -232,23 +235,9 @@ int output_once(const struct top_options *o)
 
 /* ---- the past as one document ---------------------------------------------------------------- */
 
-static bool has_job(void *self, const struct job *job)
-{
-	const struct job_key *only = self;
-
-	return job_key_eq(job_key_of(job), *only);
-}
-
-static bool has_process(void *self, const struct job *job, uint32_t uid)
-{
-	(void)uid;
-	return job && has_job(self, job);
-}
-
 struct dump {
 	const struct top_options *o;
 	struct history *history;
-	struct past_only only;
 	struct buf out;
 	struct json j;
 	uint64_t since_ns, snapshots, events;
@@ -267,16 +256,14 @@ static int drain(struct dump *d, struct err *err)
 
 static int dump_snapshots(struct dump *d, struct err *err)
 {
-	const struct snapshot_scope of_job = { .self = &d->only.key,
-		                               .has_job = has_job,
-		                               .has_process = has_process };
+	const struct snapshot_scope of_job = past_scope(&d->o->job);
 	struct history_cursor at = { .since_ns = d->since_ns };
 	struct snapshot snap = { 0 };
 	int r;
 
 	while ((r = history_next_snapshot(d->history, &at, &snap, err)) > 0) {
 		d->snapshots++;
-		snapshot_json(&d->j, &snap, d->only.key.id ? &of_job : NULL);
+		snapshot_json(&d->j, &snap, d->o->job.id ? &of_job : NULL);
 		if (drain(d, err) < 0) {
 			r = -err->code;
 			break;
@@ -291,7 +278,7 @@ static int dump_event(void *self, const struct event_record *e)
 	struct dump *d = self;
 	struct err err;
 
-	if (!past_only_has(&d->only, e))
+	if (!past_has_event(d->o->job, e))
 		return 0;
 	d->events++;
 	fields_json_object(&d->j, &event_fields, e);
@@ -343,8 +330,6 @@ int output_history(const struct top_options *o)
 		err_set(&err, ENOENT, "there is no store");
 	else
 		r = history_open(o->store, &d.history, &err);
-	if (r == 0)
-		r = past_only_find(d.history, o->job, o->uid, &d.only, &err);
 	if (r == 0)
 		r = dump(&d, &err);
 	history_close(d.history);

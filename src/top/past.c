@@ -16,68 +16,69 @@
 #define MOMENTS_MAX 200000
 #define PAGE 5000
 #define PAGES_MAX 60
-#define PAST_EVENTS_MAX 50000
 #define JOBS_READ_MAX 2000
 #define POINTS_MAX 100000
+#define ANOMALIES_MAX 1000
+#define NEXT_NS (60 * NS_PER_S)    /* until the next moment, from an event on */
 #define SUM_AGE_NS (15 * NS_PER_S) /* of daemons that sample seldom, too */
 
-/* A job that is not stored yet is the user's own. */
-int past_only_find(struct history *r, const char *typed, uint32_t uid, struct past_only *ret,
-                   struct err *err)
+bool past_has_event(struct job_key only, const struct event_record *e)
 {
-	struct job job = { .uid = uid };
-	int result;
-
-	ret->key = (struct job_key){ 0 };
-	if (!*typed)
-		return 0;
-	result = history_find_job_id(r, uid, typed, &job, err);
-	if (result < 0 && result != -ENOENT)
-		return result;
-	snprintf(ret->id, sizeof ret->id, "%s", result == 0 ? job.id : typed);
-	ret->key = (struct job_key){ job.uid, ret->id };
-	return 0;
+	return !only.id || (e->job_id && strcmp(e->job_id, only.id) == 0 &&
+	                    (!e->has_job_uid || e->job_uid == only.uid));
 }
 
-bool past_only_has(const struct past_only *only, const struct event_record *e)
+static bool has_job(void *self, const struct job *job)
 {
-	return !only->key.id || (e->job_id && strcmp(e->job_id, only->key.id) == 0 &&
-	                         (!e->has_job_uid || e->job_uid == only->key.uid));
+	const struct job_key *only = self;
+
+	return job_key_eq(job_key_of(job), *only);
+}
+
+static bool has_process(void *self, const struct job *job, uint32_t uid)
+{
+	(void)uid;
+	return job && has_job(self, job);
+}
+
+struct snapshot_scope past_scope(const struct job_key *job)
+{
+	return (struct snapshot_scope){ .self = (void *)(uintptr_t)job,
+		                        .has_job = has_job,
+		                        .has_process = has_process };
 }
 
 int past_open(struct past *p, const struct top_options *o, struct err *err)
 {
-	int r;
-
-	*p = (struct past){ 0 };
+	*p = (struct past){ .only = o->job };
 	if (!o->store)
 		return err_set(err, ENOENT, "there is no store");
-	r = history_open(o->store, &p->history, err);
-	if (r == 0)
-		r = past_only_find(p->history, o->job, o->uid, &p->only, err);
-	if (r < 0)
-		past_close(p);
-	return r;
+	return history_open(o->store, &p->history, err);
+}
+
+static void free_job(struct past_job *job)
+{
+	map_done(&job->sheets);
+	vec_done(&job->sums);
+	vec_each(&job->anomalies, a)
+		free(a->what);
+	vec_done(&job->anomalies);
+	free(job);
 }
 
 static void forget(struct past *p)
 {
-	vec_each(&p->events, e)
-		past_event_done(e);
-	vec_reset(&p->events);
+	frame_reset(&p->log);
 	vec_reset(&p->moments);
-	vec_each(&p->jobs, job) {
-		map_done(&(*job)->sheets);
-		vec_done(&(*job)->sums);
-		free(*job);
-	}
+	vec_each(&p->jobs, job)
+		free_job(*job);
 	vec_reset(&p->jobs);
 }
 
 void past_close(struct past *p)
 {
 	forget(p);
-	vec_done(&p->events);
+	frame_done(&p->log);
 	vec_done(&p->jobs);
 	vec_done(&p->moments);
 	snapshot_done(&p->snap);
@@ -90,13 +91,9 @@ void past_close(struct past *p)
 static int take_event(void *self, const struct event_record *e)
 {
 	struct past *p = self;
-	struct past_event *to;
 
-	if (!past_event_matters(e) || !past_only_has(&p->only, e))
-		return 0;
-	to = vec_push(&p->events, PAST_EVENTS_MAX);
-	if (to)
-		*to = past_event_of(e);
+	if (past_has_event(p->only, e))
+		frame_add_event(&p->log, e);
 	return 0;
 }
 
@@ -110,41 +107,99 @@ static int load_events(struct past *p, uint64_t since_ns, struct err *err)
 	return MIN(r, 0);
 }
 
-static int take_job(void *self, const struct job *job)
-{
-	struct past *p = self;
-	struct past_event *to;
+struct job_name {
+	uint32_t uid;
+	char id[JOB_ID_MAX];
+};
 
-	if (!job->ended_ns || (p->only.key.id && !job_key_eq(job_key_of(job), p->only.key)))
+struct job_names {
+	VEC(struct job_name) list;
+};
+
+static int take_name(void *self, const struct job *job)
+{
+	struct job_names *names = self;
+	struct job_name *to = vec_push(&names->list, JOBS_READ_MAX);
+
+	if (!to)
 		return 0;
-	to = vec_push(&p->events, PAST_EVENTS_MAX);
-	if (to)
-		*to = past_event_of_job(job);
+	to->uid = job->uid;
+	snprintf(to->id, sizeof to->id, "%s", job->id);
 	return 0;
 }
 
-static int compare_events(const void *a, const void *b)
+/* Those that ran at some time since then. */
+static int load_jobs(struct past *p, uint64_t since_ns, struct err *err)
 {
-	const struct past_event *e = a, *f = b;
+	const struct job_filter filters[] = { { .ended_since_ns = since_ns },
+		                              { .outcome = "running" },
+		                              { .outcome = "lost", .since_ns = since_ns } };
+	struct job_names names = { 0 };
+	int r = 0;
 
-	return (e->wall_ns > f->wall_ns) - (e->wall_ns < f->wall_ns);
+	for (size_t i = 0; r >= 0 && i < ARRAY_LEN(filters); i++)
+		r = history_jobs(p->history, &filters[i], JOBS_READ_MAX, take_name, &names, err);
+	vec_each(&names.list, name) {
+		const struct job_key key = { name->uid, name->id };
+
+		if ((!p->only.id || job_key_eq(key, p->only)) && frame_find_job(&p->log, key) < 0)
+			past_frame_add_job(p, key, UINT64_MAX, &p->log);
+	}
+	vec_done(&names.list);
+	return MIN(r, 0);
+}
+
+/* The moment, and the time at which it is shown. */
+static void show_moment(struct past *p, size_t at)
+{
+	p->at = at;
+	p->now_ns = p->moments.at[at].wall_ns;
+}
+
+/* The first moment that is not earlier; moments.len: none. */
+static size_t find_moment(const struct past *p, uint64_t wall_ns)
+{
+	size_t low = 0, high = p->moments.len;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (p->moments.at[mid].wall_ns < wall_ns)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* The latest; of a job that has ended, the latest in which it ran. */
+static void show_latest(struct past *p)
+{
+	int32_t job = p->only.id ? frame_find_job(&p->log, p->only) : -1;
+	uint64_t ended_ns = job >= 0 ? p->log.jobs.at[job].ended_ns : 0;
+	size_t after = ended_ns ? find_moment(p, ended_ns) : p->moments.len;
+
+	show_moment(p, MAX(after, (size_t)1) - 1);
 }
 
 int past_load(struct past *p, uint64_t since_ns, struct err *err)
 {
-	const struct job_filter ended = { .ended_since_ns = since_ns };
 	int n;
 
 	forget(p);
 	n = history_moments(p->history, since_ns, MOMENTS_MAX, &p->moments, err);
-	if (n < 0 || load_events(p, since_ns, err) < 0 ||
-	    history_jobs(p->history, &ended, JOBS_READ_MAX, take_job, p, err) < 0)
+	if (n < 0 || load_jobs(p, since_ns, err) < 0)
 		return -err->code;
 	if (!n)
-		return err_set(err, ENOENT, "nothing was recorded since %s", format_time(since_ns).at);
-	if (p->events.len)
-		qsort(p->events.at, p->events.len, sizeof *p->events.at, compare_events);
-	p->at = p->moments.len - 1;
+		return err_set(
+			err, ENOENT,
+			"nothing was recorded since %s: go further back, or record with: proctor daemon",
+			format_time(since_ns).at);
+	frame_add_progress(&p->log);
+	if (load_events(p, since_ns, err) < 0)
+		return -err->code;
+	frame_complete(&p->log, NULL);
+	show_latest(p);
 	return 0;
 }
 
@@ -158,17 +213,42 @@ static int take_member(void *self, const struct process_record *r)
 	return 0;
 }
 
+static double value_of(struct figure f)
+{
+	return figure_is_known(f) ? (double)f.value : (double)NAN;
+}
+
 static int take_job_sum(void *self, const struct job_sum_record *r)
 {
 	struct past_job *job = self;
 	struct past_sum *to = vec_push(&job->sums, POINTS_MAX);
+	const struct past_sum *before = to && job->sums.len > 1 ? to - 1 : NULL;
+
+	if (!to)
+		return 0;
+	*to = (struct past_sum){ .wall_ns = r->wall_ns,
+		                 .cpu_ratio = r->sum.cpu_ratio,
+		                 .used_bytes = value_of(r->sum.used),
+		                 .io_bytes = value_of(r->sum.read) + value_of(r->sum.written),
+		                 .io_bps = NAN };
+	if (before && to->wall_ns > before->wall_ns && to->io_bytes >= before->io_bytes)
+		to->io_bps = (to->io_bytes - before->io_bytes) * 1e9 /
+		             (double)(to->wall_ns - before->wall_ns);
+	return 0;
+}
+
+static int take_anomaly(void *self, const struct anomaly_record *a)
+{
+	struct past_job *job = self;
+	struct past_anomaly *to = a->job_id ? vec_push(&job->anomalies, ANOMALIES_MAX) : NULL;
 
 	if (to)
-		*to = (struct past_sum){ .wall_ns = r->wall_ns,
-			                 .cpu_ratio = r->sum.cpu_ratio,
-			                 .used_bytes = r->sum.used.quality != QUALITY_MISSING
-			                                       ? (double)r->sum.used.value
-			                                       : (double)NAN };
+		*to = (struct past_anomaly){ .began_ns = a->began_ns,
+			                     .ended_ns = a->ended_ns,
+			                     .process = a->process,
+			                     .severity = a->severity,
+			                     .what = xstrdup(a->description ? a->description
+			                                                    : "") };
 	return 0;
 }
 
@@ -188,6 +268,7 @@ const struct past_job *past_find_job(struct past *p, struct job_key key)
 	job->uid = key.uid;
 	(void)!history_job_processes(p->history, key, POINTS_MAX, take_member, job, &ignored);
 	(void)!history_job_sums(p->history, key, POINTS_MAX, take_job_sum, job, &ignored);
+	(void)!history_job_anomalies(p->history, key, ANOMALIES_MAX, take_anomaly, job, &ignored);
 	return job;
 }
 
@@ -213,57 +294,85 @@ bool past_step(struct past *p, long by)
 	long last = (long)p->moments.len - 1, to = MAX(0L, MIN((long)p->at + by, last));
 	bool moves = to != (long)p->at;
 
-	p->at = (size_t)MAX(to, 0L);
+	show_moment(p, (size_t)MAX(to, 0L));
 	return moves;
 }
 
 bool past_goto(struct past *p, uint64_t wall_ns)
 {
-	size_t low = 0, high = p->moments.len;
+	size_t at = find_moment(p, wall_ns);
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (p->moments.at[mid].wall_ns < wall_ns)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (!p->moments.len)
 		return false;
-	p->at = MIN(low, p->moments.len - 1);
-	return low < p->moments.len;
+	show_moment(p, MIN(at, p->moments.len - 1));
+	return at < p->moments.len;
+}
+
+/* The only job's, or else the machine's. */
+static double value_at(const struct past *p, const struct past_job *job, size_t i, bool of_cpu)
+{
+	const struct past_sum *sum = job ? past_sum_at(job, p->moments.at[i].wall_ns) : NULL;
+
+	if (job)
+		return !sum ? (double)NAN : of_cpu ? sum->cpu_ratio : sum->used_bytes;
+	return of_cpu ? p->moments.at[i].cpu_ratio : p->moments.at[i].used_bytes;
 }
 
 bool past_peak(struct past *p, bool of_cpu)
 {
+	const struct past_job *job = p->only.id ? past_find_job(p, p->only) : NULL;
 	double most = -1;
 
 	for (size_t i = 0; i < p->moments.len; i++) {
-		double v = of_cpu ? p->moments.at[i].cpu_ratio : p->moments.at[i].used_bytes;
+		double v = value_at(p, job, i, of_cpu);
 
 		if (isnan(v) || v <= most)
 			continue;
 		most = v;
-		p->at = i;
+		show_moment(p, i);
 	}
 	return most >= 0;
 }
 
-bool past_trouble(struct past *p, bool is_back)
+/* Where an event is seen: at the next moment; if nothing was recorded for a while, at the one before, later. */
+struct place {
+	size_t at;
+	uint64_t now_ns;
+};
+
+static struct place place_of(const struct past *p, const struct frame_event *e)
 {
-	uint64_t now = p->moments.at[p->at].wall_ns;
-	uint64_t before = p->at ? p->moments.at[p->at - 1].wall_ns : 0;
+	size_t next = find_moment(p, e->wall_ns);
+	bool is_late = next == p->moments.len || p->moments.at[next].wall_ns > e->wall_ns + NEXT_NS;
 
-	for (size_t i = 0; i < p->events.len; i++) {
-		const struct past_event *e = &p->events.at[is_back ? p->events.len - 1 - i : i];
+	if (is_late && next > 0)
+		return (struct place){ next - 1, e->wall_ns };
+	return (struct place){ next, p->moments.at[next].wall_ns };
+}
 
-		if (!e->is_trouble || (is_back ? e->wall_ns > before : e->wall_ns <= now))
+const struct frame_event *past_trouble(struct past *p, bool is_back)
+{
+	const struct frame_event *worst = NULL;
+	struct place place = { 0 };
+
+	for (size_t i = 0; i < p->log.events.len; i++) {
+		const struct frame_event *e =
+			&p->log.events.at[is_back ? p->log.events.len - 1 - i : i];
+		struct place its = e->is_trouble ? place_of(p, e) : place;
+
+		if (!e->is_trouble || (is_back ? its.now_ns >= p->now_ns : its.now_ns <= p->now_ns))
 			continue;
-		(void)past_goto(p, e->wall_ns);
-		return true;
+		if (worst && its.now_ns != place.now_ns)
+			break;
+		if (!worst || e->severity > worst->severity)
+			worst = e;
+		place = its;
 	}
-	return false;
+	if (worst) {
+		p->at = place.at;
+		p->now_ns = place.now_ns;
+	}
+	return worst;
 }
 
 void past_place(const struct past *p, char *ret, size_t cap)
@@ -374,6 +483,9 @@ int past_first_frame(const struct top_options *o, struct top_state *s, struct fr
 		s->is_past = true;
 		past_place(&p, s->place, sizeof s->place);
 		past_trail(&p, s);
+		top_state_note(s, ret);
+		top_state_arrange(s, ret);
+		past_trail_of_row(&p, ret, s);
 	}
 	past_close(&p);
 	return r;

@@ -3,13 +3,22 @@
 #pragma once
 
 #include "history/history.h"
+#include "model/snapshot_scope.h"
 #include "top/past_frame.h"
 #include "top/top_options.h"
 #include "view/top_state.h"
 
 struct past_sum {
 	uint64_t wall_ns;
-	double cpu_ratio, used_bytes; /* NAN: not known */
+	double cpu_ratio, used_bytes, io_bps; /* NAN: not known */
+	double io_bytes;                      /* since its beginning */
+};
+
+struct past_anomaly {
+	uint64_t began_ns, ended_ns; /* ended 0: not yet */
+	struct proc_id process;
+	enum severity severity;
+	char *what; /* owned */
 };
 
 /* What a job was, by its own recorder: another one that watched the machine may not know it. */
@@ -18,28 +27,25 @@ struct past_job {
 	uint32_t uid;
 	struct map sheets; /* its processes: proc_key → sheet */
 	VEC(struct past_sum) sums; /* oldest first */
-};
-
-/* The job that alone is shown. */
-struct past_only {
-	struct job_key key; /* id NULL: all are */
-	char id[JOB_ID_MAX];
+	VEC(struct past_anomaly) anomalies;
 };
 
 struct past {
 	struct history *history;
-	struct past_only only;
+	struct job_key only; /* the job that alone is shown; id NULL: all are */
 	struct snapshot snap;
 	struct history_moments moments;
 	VEC(struct past_job *) jobs; /* those that were looked at */
-	size_t at; /* the moment that is shown */
-	VEC(struct past_event) events; /* ascending */
+	size_t at;                   /* the moment that is shown */
+	uint64_t
+		now_ns; /* … its time, or that of an event after which nothing was recorded for a while */
+	struct frame log; /* all jobs and sheets, and what happened, in the order of time */
 };
 
-/* What was typed, by user `uid`: "" means all. -EINVAL: several other users have such a job. */
-int past_only_find(struct history *r, const char *typed, uint32_t uid, struct past_only *ret,
-                   struct err *err) must_check;
-bool past_only_has(const struct past_only *only, const struct event_record *e);
+/* Whether the event is of that job; id NULL: of any. */
+bool past_has_event(struct job_key only, const struct event_record *e);
+/* What a snapshot has of one job. */
+struct snapshot_scope past_scope(const struct job_key *job);
 
 /* Of the store and the job in the options. */
 int past_open(struct past *p, const struct top_options *o, struct err *err) must_check;
@@ -56,7 +62,8 @@ const struct past_sum *past_sum_at(const struct past_job *job, uint64_t wall_ns)
 bool past_step(struct past *p, long by);
 bool past_goto(struct past *p, uint64_t wall_ns);
 bool past_peak(struct past *p, bool of_cpu);
-bool past_trouble(struct past *p, bool is_back);
+/* The event that was gone to; NULL: there is none. */
+const struct frame_event *past_trouble(struct past *p, bool is_back);
 /* The history of the machine up to the shown moment, for the graphs. */
 void past_trail(const struct past *p, struct top_state *s);
 /* … and of the selected row. */

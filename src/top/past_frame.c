@@ -4,154 +4,74 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/mem.h"
-#include "base/signal_name.h"
+#include <jansson.h>
+
 #include "history/job_query.h"
+#include "model/snapshot_json.h"
+#include "top/live_frame.h"
 #include "top/past.h"
+#include "top/snapshot_text.h"
+#include "view/job_view.h"
 
 #define EVENTS_SHOWN 200
+#define ENDED_SHOWN_NS (60 * NS_PER_S)
+#define SNAPSHOT_MAX ((size_t)1 << 30)
 
 /* ---- events ---------------------------------------------------------------------------------- */
-
-bool past_event_matters(const struct event_record *e)
-{
-	if (e->kind == EVENT_EXIT)
-		return e->job_id && e->signal; /* whether a job failed is shown with it */
-	return e->kind != EVENT_KILL || e->job_id;
-}
-
-static char *words_of(const struct event_record *e)
-{
-	const char *comm = e->comm ? e->comm : "", *details = e->details ? e->details : "";
-	const char *name = e->name ? e->name : "";
-
-	if (e->kind == EVENT_EXIT && e->signal)
-		return xasprintf("%s %d died of %s", comm, (int)e->process.pid, signal_name(e->signal).at);
-	if (e->kind == EVENT_ANOMALY && *details)
-		return xstrdup(details); /* it names the process */
-	if (e->process.pid)
-		return xasprintf("%s %d %s%s%s", comm, (int)e->process.pid, name, *name ? " " : "", details);
-	return xasprintf("%s%s%s", name, *name && *details ? " " : "", details);
-}
-
-struct past_event past_event_of(const struct event_record *e)
-{
-	bool is_trouble = e->kind == EVENT_EXIT || e->kind == EVENT_KILL || e->kind == EVENT_OOM ||
-	                  e->kind == EVENT_ANOMALY || e->kind == EVENT_LIMIT || e->kind == EVENT_DISK;
-	struct past_event to = {
-		.wall_ns = e->wall_ns,
-		.job = xstrdup(e->job_id ? e->job_id : ""),
-		.job_uid = e->has_job_uid ? e->job_uid : FRAME_ANY_UID,
-		.what = words_of(e),
-		.severity = e->kind == EVENT_OOM || e->kind == EVENT_KILL || e->kind == EVENT_DISK
-		                    ? SEVERITY_HIGH
-		            : is_trouble ? SEVERITY_MEDIUM
-		                         : SEVERITY_LOW,
-		.pid = e->process.pid,
-		.is_trouble = is_trouble && !(e->kind == EVENT_ANOMALY && e->count),
-	};
-
-	snprintf(to.kind, sizeof to.kind, "%s", event_name(e->kind));
-	return to;
-}
-
-struct past_event past_event_of_job(const struct job *job)
-{
-	bool failed = job->status == JOB_FAILED || job->status == JOB_LOST;
-	struct past_event to = {
-		.wall_ns = job->ended_ns,
-		.kind = "job",
-		.job = xstrdup(job->id),
-		.job_uid = job->uid,
-		.severity = failed ? SEVERITY_HIGH : SEVERITY_LOW,
-		.is_trouble = failed,
-	};
-
-	if (job->status == JOB_FAILED && job->signal)
-		to.what = xasprintf("FAILED: %s", signal_name(job->signal).at);
-	else if (job->status == JOB_FAILED)
-		to.what = xasprintf("FAILED: exit status %d", job->exit_code);
-	else
-		to.what = xstrdup(job->status == JOB_LOST ? "lost" : "ended well");
-	return to;
-}
-
-void past_event_done(struct past_event *e)
-{
-	free(e->job);
-	free(e->what);
-}
 
 /* Those up to the shown moment. */
 static void fill_events(const struct past *p, struct frame *f)
 {
 	size_t end = 0, from;
 
-	while (end < p->events.len && p->events.at[end].wall_ns <= p->snap.wall_ns)
+	while (end < p->log.events.len && p->log.events.at[end].wall_ns <= p->now_ns)
 		end++;
 	from = end > EVENTS_SHOWN ? end - EVENTS_SHOWN : 0;
 	for (size_t i = from; i < end; i++) {
-		const struct past_event *e = &p->events.at[i];
 		struct frame_event *to = vec_push(&f->events, FRAME_EVENTS_MAX);
 
-		if (to)
-			*to = (struct frame_event){ .wall_ns = e->wall_ns,
-				                    .kind = frame_keep_str(f, e->kind),
-				                    .job = frame_keep_str(f, e->job),
-				                    .job_uid = e->job_uid,
-				                    .what = frame_keep_str(f, e->what),
-				                    .severity = e->severity,
-				                    .pid = e->pid };
+		if (!to)
+			return;
+		*to = p->log.events.at[i];
+		to->kind = frame_keep_str(f, frame_str(&p->log, to->kind));
+		to->job = frame_keep_str(f, frame_str(&p->log, to->job));
+		to->what = frame_keep_str(f, frame_str(&p->log, to->what));
 	}
 }
 
-/* ---- the machine ----------------------------------------------------------------------------- */
+/* ---- the machine and its processes ----------------------------------------------------------- */
 
-static double reading(const struct host_readings *r, unsigned id)
+/* As the answers of a server are read: what is shown of a process is then the same. */
+static void fill_snapshot(const struct snapshot *s, struct frame *f)
 {
-	return readings_has(r, id) ? (double)r->value[id] : (double)NAN;
+	cleanup(buf_done) struct buf text = { .max = SNAPSHOT_MAX }, head = { .max = SNAPSHOT_MAX };
+	struct json j = { .out = &text };
+	struct scan processes;
+	json_error_t error;
+	json_t *loaded;
+
+	snapshot_json(&j, s, NULL);
+	if (!snapshot_text_split(scan_mem(text.at, text.len), &head, &processes))
+		return;
+	loaded = json_loadb(head.at, head.len, 0, &error);
+	live_frame_head(loaded, f);
+	json_decref(loaded);
+	f->head.uptime_ns = s->boot_ns;
+	f->head.interval_s = (double)s->elapsed_ns / 1e9;
+	snapshot_text_fill(processes, f);
 }
 
-static void fill_head(const struct snapshot *s, struct frame *f)
+static void fill_processes_of(const struct snapshot *s, struct job_key job, struct frame *f)
 {
-	struct frame_head *h = &f->head;
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	const struct snapshot_scope scope = past_scope(&job);
+	cleanup(buf_done) struct buf text = { .max = SNAPSHOT_MAX }, head = { .max = SNAPSHOT_MAX };
+	struct json j = { .out = &text };
+	struct scan processes;
 
-	h->wall_ns = s->wall_ns;
-	h->uptime_ns = s->boot_ns;
-	h->interval_s = (double)s->elapsed_ns / 1e9;
-	h->cores = cores > 0 ? (double)cores : NAN;
-	h->cpu_ratio = s->cpu_busy_ratio;
-	h->iowait_ratio = s->cpu_iowait_ratio;
-	h->steal_ratio = s->cpu_steal_ratio;
-	h->mem_total = reading(&s->host, HOST_MEM_TOTAL);
-	h->mem_available = reading(&s->host, HOST_MEM_AVAILABLE);
-	h->swap_total = reading(&s->host, HOST_SWAP_TOTAL);
-	h->swap_free = reading(&s->host, HOST_SWAP_FREE);
-	h->load[0] = reading(&s->host, HOST_LOAD_1) / 1000;
-	h->load[1] = reading(&s->host, HOST_LOAD_5) / 1000;
-	h->load[2] = reading(&s->host, HOST_LOAD_15) / 1000;
-	h->own_cpu_ratio = s->self_cpu_ratio;
-	h->own_rss = reading(&s->host, HOST_SELF_RSS);
-	h->pressure = frame_keep_str(f, s->pressure_level);
-	f->is_complete = s->procs_complete;
-	vec_each(&s->gpus, gpu) {
-		if (h->gpus == FRAME_GPUS_MAX)
-			break;
-		h->gpu[h->gpus++] = (struct frame_gpu){
-			.index = gpu->index,
-			.util_ratio = readings_has(&gpu->r, GPU_UTIL) ? (double)gpu->r.value[GPU_UTIL] / 100
-			                                             : (double)NAN,
-			.used_bytes = readings_has(&gpu->r, GPU_MEM_USED)
-			                      ? (double)gpu->r.value[GPU_MEM_USED]
-			                      : (double)NAN,
-			.total_bytes = readings_has(&gpu->r, GPU_MEM_TOTAL)
-			                       ? (double)gpu->r.value[GPU_MEM_TOTAL]
-			                       : (double)NAN,
-		};
-	}
+	snapshot_json(&j, s, &scope);
+	if (snapshot_text_split(scan_mem(text.at, text.len), &head, &processes))
+		snapshot_text_fill(processes, f);
 }
 
 /* ---- jobs and processes ---------------------------------------------------------------------- */
@@ -166,118 +86,123 @@ struct sheets {
 static int take_sheet(void *self, const struct sheet_record *r)
 {
 	const struct sheets *to = self;
-	struct frame_sheet *s = r->s.started_ns <= to->now_ns ? vec_push(&to->f->sheets, SHEETS_MAX)
-	                                                      : NULL;
 	bool has_ended = r->s.ended_ns && r->s.ended_ns <= to->now_ns;
+	struct frame_sheet *s = r->s.started_ns <= to->now_ns ? frame_add_sheet(to->f, to->job)
+	                                                      : NULL;
+	struct frame_job *job = &to->f->jobs.at[to->job];
 
 	if (!s)
 		return 0;
-	*s = (struct frame_sheet){ .job = to->job,
-		                   .num = r->s.num,
-		                   .label = frame_keep_str(to->f, r->s.label),
-		                   .status = has_ended ? r->s.status : JOB_RUNNING,
-		                   .started_ns = r->s.started_ns,
-		                   .ended_ns = has_ended ? r->s.ended_ns : 0,
-		                   .exit_code = r->s.exit_code,
-		                   .signal = r->s.signal };
+	s->num = r->s.num;
+	s->label = frame_keep_str(to->f, r->s.label);
+	s->status = has_ended ? r->s.status : JOB_RUNNING;
+	s->started_ns = r->s.started_ns;
+	s->ended_ns = has_ended ? r->s.ended_ns : 0;
+	s->exit_code = r->s.exit_code;
+	s->signal = r->s.signal;
+	if (s->status == JOB_COMPLETED)
+		job->completed_sheets = MAX(job->completed_sheets, s->num);
+	else if (s->status == JOB_RUNNING)
+		job->current_sheet = MAX(job->current_sheet, s->num);
 	return 0;
 }
 
-static void fill_sum(struct past *p, const struct job *from, struct frame_job *to)
+static void fill_job(const struct job *from, uint64_t now_ns, struct frame *f, struct frame_job *to)
 {
-	const struct past_job *job = past_find_job(p, job_key_of(from));
-	const struct past_sum *sum = job ? past_sum_at(job, p->snap.wall_ns) : NULL;
+	bool has_ended = from->ended_ns && from->ended_ns <= now_ns;
 
-	if (!sum)
-		return;
-	to->cpu_ratio = sum->cpu_ratio;
-	to->used_bytes = sum->used_bytes;
+	to->status = has_ended ? from->status : JOB_RUNNING;
+	to->started_ns = from->started_ns;
+	to->ended_ns = has_ended ? from->ended_ns : 0;
+	to->total_sheets = from->total_sheets;
+	to->type = frame_keep_str(f, from->type);
+	to->command = frame_keep_str(f, from->command);
+	to->result = has_ended ? frame_keep_str(f, job_view_result(from).at) : 0;
+	to->limit_source = frame_keep_str(f, from->allowed.memory_source);
+	if (from->allowed.memory_bytes)
+		to->limit_bytes = (double)from->allowed.memory_bytes;
+	if (from->allowed.milli_cores)
+		to->limit_cores = (double)from->allowed.milli_cores / 1000;
+	if (from->allowed.time_ns)
+		to->limit_s = (double)from->allowed.time_ns / 1e9;
 }
 
-static void fill_jobs(struct past *p, struct frame *f)
+void past_frame_add_job(struct past *p, struct job_key key, uint64_t now_ns, struct frame *to)
 {
-	const struct snapshot *s = &p->snap;
+	struct sheets sheets = { to, (int32_t)to->jobs.len, now_ns };
+	struct frame_job *job;
+	struct job full;
+	struct err ignored;
 
-	vec_each(&s->jobs, from) {
-		struct frame_job *job = frame_add_job(f, job_key_of(from));
-		struct sheets sheets = { f, (int32_t)f->jobs.len - 1, s->wall_ns };
-		struct job full;
-		struct err ignored;
+	if (history_get_job(p->history, key, &full, &ignored) < 0)
+		return;
+	job = frame_add_job(to, key);
+	if (!job)
+		return;
+	fill_job(&full, now_ns, to, job);
+	(void)!history_sheets(p->history, key, take_sheet, &sheets, &ignored);
+}
 
-		if (!job)
-			return;
-		job->type = frame_keep_str(f, from->type);
-		job->started_ns = from->started_ns;
-		job->total_sheets = from->total_sheets;
-		job->completed_sheets = from->last_completed_sheet;
-		job->current_sheet = from->current_sheet;
-		if (history_get_job(p->history, job_key_of(from), &full, &ignored) == 0) {
-			job->command = frame_keep_str(f, full.command);
-			job->limit_source = frame_keep_str(f, full.allowed.memory_source);
-			if (full.allowed.memory_bytes)
-				job->limit_bytes = (double)full.allowed.memory_bytes;
-			if (full.allowed.milli_cores)
-				job->limit_cores = (double)full.allowed.milli_cores / 1000;
-			if (full.allowed.time_ns)
-				job->limit_s = (double)full.allowed.time_ns / 1e9;
-		}
-		fill_sum(p, from, job);
-		(void)!history_sheets(p->history, job_key_of(from), take_sheet, &sheets, &ignored);
+/* What its recorder measured, and the anomalies that lasted then. */
+static void fill_measured(struct past *p, struct frame *f, size_t job)
+{
+	char id[JOB_ID_MAX];
+	struct job_key key = { f->jobs.at[job].uid, id };
+	const struct past_job *known;
+	const struct past_sum *sum;
+
+	snprintf(id, sizeof id, "%s",
+	         frame_str(f, f->jobs.at[job].id)); /* the frame's texts move */
+	known = past_find_job(p, key);
+	sum = known && f->jobs.at[job].status == JOB_RUNNING ? past_sum_at(known, p->now_ns) : NULL;
+	if (sum) {
+		f->jobs.at[job].measured[FRAME_CPU] = sum->cpu_ratio;
+		f->jobs.at[job].measured[FRAME_MEM] = sum->used_bytes;
+		f->jobs.at[job].measured[FRAME_IO] = sum->io_bps;
+	}
+	for (size_t i = 0; known && i < known->anomalies.len; i++) {
+		const struct past_anomaly *a = &known->anomalies.at[i];
+
+		if (a->began_ns <= p->now_ns && (!a->ended_ns || a->ended_ns > p->now_ns))
+			frame_add_anomaly(f, &(struct anomaly_record){ .severity = a->severity,
+			                                               .process = a->process,
+			                                               .job_id = id,
+			                                               .has_job_uid = true,
+			                                               .job_uid = key.uid,
+			                                               .began_ns = a->began_ns,
+			                                               .description = a->what });
 	}
 }
 
-static double proc_reading(const struct proc_snap *p, unsigned id)
+/* Those that ran, and those that ended in the last minute, as a server lists them. */
+static void fill_jobs(struct past *p, struct frame *f)
 {
-	return readings_has(&p->s.r, id) ? (double)p->s.r.value[id] : (double)NAN;
+	vec_each(&p->snap.jobs, job)
+		past_frame_add_job(p, job_key_of(job), p->now_ns, f);
+	for (size_t i = 0; i < p->log.jobs.len; i++) {
+		const struct job_key key = frame_job_key(&p->log, i);
+		uint64_t ended_ns = p->log.jobs.at[i].ended_ns;
+
+		if (ended_ns && ended_ns <= p->now_ns && ended_ns + ENDED_SHOWN_NS > p->now_ns &&
+		    frame_find_job(f, key) < 0)
+			past_frame_add_job(p, key, p->now_ns, f);
+	}
+	for (size_t i = 0; i < f->jobs.len; i++)
+		fill_measured(p, f, i);
 }
 
 /* A recorder of the machine may not know the jobs of others: theirs do. */
-static void find_member(struct past *past, const struct frame *f, const struct proc_snap *p, int32_t *job,
-                        uint32_t *sheet)
+static void find_member(struct past *past, struct proc_snap *p)
 {
 	uint64_t found;
 
-	for (size_t i = 0; *job < 0 && i < f->jobs.len; i++) {
+	for (size_t i = 0; p->job < 0 && i < past->snap.jobs.len; i++) {
 		const struct past_job *known = past_find_job(past, job_key_of(&past->snap.jobs.at[i]));
 
 		if (!known || !map_get(&known->sheets, proc_key(p->s.id), &found))
 			continue;
-		*job = (int32_t)i;
-		*sheet = (uint32_t)found;
-	}
-}
-
-static void fill_proc(const struct snapshot *s, const struct proc_snap *p, int32_t job, uint32_t sheet,
-                      struct frame *f)
-{
-	struct frame_proc *to = frame_add_proc(f);
-
-	if (!to)
-		return;
-	to->pid = p->s.id.pid;
-	to->ppid = p->s.ppid;
-	to->uid = p->s.uid;
-	to->job = job;
-	to->sheet = sheet;
-	to->state = p->s.state;
-	to->age_ns = p->age_ns;
-	to->cpu_ratio = p->cpu_ratio;
-	to->rss_bytes = proc_reading(p, PROC_RSS);
-	to->threads = proc_reading(p, PROC_THREADS);
-	to->fds = proc_reading(p, PROC_FDS);
-	to->gpu_ratio = proc_reading(p, PROC_GPU_SM) / 100;
-	to->command = p->s.command.len ? frame_keep(f, snapshot_text(s, p->s.command), p->s.command.len)
-	                               : frame_keep_str(f, p->s.comm);
-}
-
-static void fill_procs(struct past *past, struct frame *f)
-{
-	vec_each(&past->snap.procs, p) {
-		int32_t job = p->job;
-		uint32_t sheet = p->sheet;
-
-		find_member(past, f, p, &job, &sheet);
-		fill_proc(&past->snap, p, job, sheet, f);
+		p->job = (int32_t)i;
+		p->sheet = (uint32_t)found;
 	}
 }
 
@@ -288,7 +213,7 @@ static void fill_procs(struct past *past, struct frame *f)
 
 /* The first of the job's own snapshots that is not older than the shown moment, or else its last one. False: there is
  * none near it. */
-static bool find_own_snapshot(struct past *p, const struct job *job, struct snapshot *ret)
+static bool find_own_snapshot(struct past *p, struct job_key job, struct snapshot *ret)
 {
 	int64_t id = p->moments.at[p->at].id;
 	struct history_cursor at = { .after_id = id > NEAR ? id - NEAR : 0 };
@@ -297,7 +222,7 @@ static bool find_own_snapshot(struct past *p, const struct job *job, struct snap
 	struct snapshot next = { 0 };
 
 	while (found_ns < now &&
-	       history_next_job_snapshot(p->history, job_key_of(job), &at, &next, &ignored) > 0) {
+	       history_next_job_snapshot(p->history, job, &at, &next, &ignored) > 0) {
 		struct snapshot before = *ret;
 
 		*ret = next;
@@ -310,13 +235,13 @@ static bool find_own_snapshot(struct past *p, const struct job *job, struct snap
 
 static void add_own_procs(struct past *p, struct frame *f, int32_t job)
 {
-	const struct job *from = &p->snap.jobs.at[job];
+	char id[JOB_ID_MAX];
+	const struct job_key key = { f->jobs.at[job].uid, id };
 	struct snapshot own = { 0 };
 
-	if (find_own_snapshot(p, from, &own))
-		vec_each(&own.procs, proc)
-			if (proc->job >= 0 && job_key_eq(job_key_of(&own.jobs.at[proc->job]), job_key_of(from)))
-				fill_proc(&own, proc, job, proc->sheet, f);
+	snprintf(id, sizeof id, "%s", frame_str(f, f->jobs.at[job].id));
+	if (find_own_snapshot(p, key, &own))
+		fill_processes_of(&own, key, f);
 	snapshot_done(&own);
 }
 
@@ -327,7 +252,7 @@ static void add_missing_procs(struct past *p, struct frame *f)
 
 		vec_each(&f->procs, proc)
 			has_some = has_some || proc->job == job;
-		if (!has_some)
+		if (!has_some && f->jobs.at[job].status == JOB_RUNNING)
 			add_own_procs(p, f, job);
 	}
 }
@@ -336,10 +261,12 @@ void past_frame_fill(struct past *p, struct frame *ret)
 {
 	frame_reset(ret);
 	ret->source = FRAME_PAST;
-	fill_head(&p->snap, ret);
 	fill_jobs(p, ret);
-	fill_procs(p, ret);
+	vec_each(&p->snap.procs, proc)
+		find_member(p, proc);
+	fill_snapshot(&p->snap, ret);
+	ret->head.wall_ns = p->now_ns;
 	add_missing_procs(p, ret);
 	fill_events(p, ret);
-	frame_complete(ret, p->only.key.id ? &p->only.key : NULL);
+	frame_complete(ret, p->only.id ? &p->only : NULL);
 }

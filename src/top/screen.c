@@ -59,15 +59,21 @@ static void choose_context(struct screen *s)
 	s->link.context_of = row && row->kind == TOP_ROW_PROC ? s->frame.procs.at[row->index].pid : 0;
 }
 
+/* It may be made by the first job that is started meanwhile. */
+static void find_store(struct screen *s)
+{
+	s->state.has_store = s->options->store && access(s->options->store, R_OK) == 0;
+}
+
 static void take_frame(struct screen *s)
 {
-	struct err err;
+	const struct job_key *only = &s->options->job;
 
 	if (s->state.is_past || s->state.is_paused)
 		return;
-	link_fill(&s->link, *s->options->job ? &s->pick : NULL, &s->frame);
-	if (job_pick_check(&s->pick, &err) < 0)
-		screen_show_message(s, true, "%s", err.msg);
+	link_fill(&s->link, only->id ? only : NULL, &s->frame);
+	wait_words_forget(&s->waits);
+	find_store(s);
 	s->state.blocked_pid = s->link.context_of;
 	link_blocked(&s->link, s->state.blocked, sizeof s->state.blocked);
 	top_state_note(&s->state, &s->frame);
@@ -158,6 +164,7 @@ bool screen_enter_past(struct screen *s, uint64_t back_ns)
 		return false;
 	}
 	s->state.is_past = true;
+	s->state.wait_words = NULL; /* it is known of now only */
 	s->state.is_paused = false;
 	screen_show_past(s);
 	return true;
@@ -166,6 +173,7 @@ bool screen_enter_past(struct screen *s, uint64_t back_ns)
 void screen_leave_past(struct screen *s)
 {
 	s->state.is_past = s->state.is_paused = false;
+	s->state.wait_words = wait_words_of;
 	s->state.place[0] = '\0';
 	top_state_forget_trails(&s->state);
 	screen_show_message(s, false, "back to now");
@@ -293,10 +301,12 @@ static int begin(struct screen *s, struct err *err)
 
 	s->link.options = o->link;
 	s->link.options.is_quiet = true;
-	job_pick_init(&s->pick, o->job, o->uid);
+	s->state.job = o->job.id;
 	s->state.user_name = user_names_name;
 	s->state.users = &s->users;
-	s->state.has_store = o->store && access(o->store, R_OK) == 0;
+	s->state.waits = &s->waits;
+	s->state.wait_words = wait_words_of;
+	find_store(s);
 	frame_reset(&s->frame);
 	if (catch_signals(s, err) < 0 || link_open(&s->link, false, err) < 0 ||
 	    terminal_open(&s->terminal, o->style.unicode, o->style.color, err) < 0)
@@ -323,6 +333,7 @@ int screen_run(const struct top_options *o)
 	grid_done(&s.grid);
 	top_state_done(&s.state);
 	user_names_done(&s.users);
+	wait_words_done(&s.waits);
 	closep(&s.signal_fd);
 	if (r < 0)
 		dprintf(STDERR_FILENO, "proctor: %s\n", err.msg);

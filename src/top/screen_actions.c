@@ -39,8 +39,7 @@ static void choose_marked(struct screen *s)
 	vec_each(&s->frame.procs, p)
 		if (map_get(&s->state.marked, (uint64_t)p->pid, &ignored))
 			add_victim(s, p);
-	snprintf(s->state.victim_name, sizeof s->state.victim_name, "the %zu marked processes",
-	         s->state.victim_count);
+	snprintf(s->state.victim_name, sizeof s->state.victim_name, "the marked");
 }
 
 static void choose_row(struct screen *s, const struct top_row *row)
@@ -50,16 +49,17 @@ static void choose_row(struct screen *s, const struct top_row *row)
 
 	if (row->kind == TOP_ROW_PROC) {
 		add_victim(s, &f->procs.at[row->index]);
-		snprintf(s->state.victim_name, sizeof s->state.victim_name, "%.40s (pid %d)",
-		         top_command(f, &f->procs.at[row->index]), (int)f->procs.at[row->index].pid);
+		s->state.victim_pid = f->procs.at[row->index].pid;
+		snprintf(s->state.victim_name, sizeof s->state.victim_name, "%s",
+		         top_command(f, &f->procs.at[row->index]));
 		return;
 	}
 	vec_each(&f->procs, p)
 		if (job >= 0 && p->job == job &&
 		    (row->kind == TOP_ROW_JOB || p->sheet == f->sheets.at[row->index].num))
 			add_victim(s, p);
-	snprintf(s->state.victim_name, sizeof s->state.victim_name, "all %zu processes of %.40s",
-	         s->state.victim_count, job >= 0 ? frame_str(f, f->jobs.at[job].id) : "");
+	snprintf(s->state.victim_name, sizeof s->state.victim_name, "%s",
+	         job >= 0 ? frame_str(f, f->jobs.at[job].id) : "");
 }
 
 void screen_ask_kill(struct screen *s)
@@ -67,6 +67,7 @@ void screen_ask_kill(struct screen *s)
 	const struct top_row *row = top_state_row(&s->state);
 
 	s->state.victim_count = 0;
+	s->state.victim_pid = 0;
 	s->state.menu = 0;
 	if (s->state.is_past) {
 		screen_show_message(s, false, "this is the past; Esc goes back to now");
@@ -148,7 +149,10 @@ static pid_t start_verb(const struct screen *s, const char *verb, const char *wo
 	unblock();
 	if (out_fd >= 0) {
 		int null = open("/dev/null", O_RDONLY);
+		char columns[24];
 
+		snprintf(columns, sizeof columns, "%zu", MAX(s->grid.width, (size_t)2) - 1);
+		setenv("COLUMNS", columns, 1); /* as wide as the page */
 		dup2(null, STDIN_FILENO);
 		dup2(out_fd, STDOUT_FILENO);
 		dup2(out_fd, STDERR_FILENO);

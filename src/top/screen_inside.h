@@ -6,6 +6,7 @@
 #include "top/past.h"
 #include "top/screen.h"
 #include "top/terminal.h"
+#include "top/wait_words.h"
 #include "view/top_view.h"
 
 struct screen {
@@ -16,9 +17,9 @@ struct screen {
 	struct grid grid;
 	struct top_layout layout;
 	struct link link;
-	struct job_pick pick; /* of the only job that is shown, if one was named */
 	struct past past;
 	struct user_names users;
+	struct wait_words waits;
 	bool has_past;           /* `past` is open */
 	uint64_t past_since_ns;  /* from when on its moments were read */
 	uint64_t message_until_ns, connect_ns, due_ns; /* monotonic; 0: never */

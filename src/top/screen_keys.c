@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/time_parse.h"
 #include "top/screen_inside.h"
+#include "view/format.h"
 
 #define HISTORY_DEFAULT_NS (3600 * NS_PER_S)
 #define CTRL(letter) ((letter) & 0x1f)
@@ -116,7 +117,7 @@ static void page_key(struct screen *s, int key)
 		t->mode = TOP_NORMAL;
 }
 
-static void sort_by(struct screen *s, enum top_sort sort)
+static void sort_by(struct screen *s, unsigned sort)
 {
 	if (s->state.sort == sort)
 		s->state.is_reversed = !s->state.is_reversed;
@@ -136,8 +137,8 @@ static void sort_key(struct screen *s, int key)
 		t->menu -= t->menu > 0;
 	else if (key == KEY_ACCEPT || key == KEY_ESCAPE || key == 'q') {
 		t->mode = TOP_NORMAL;
-		if (key == KEY_ACCEPT && t->sort != (enum top_sort)t->menu)
-			sort_by(s, (enum top_sort)t->menu);
+		if (key == KEY_ACCEPT && t->sort != t->menu)
+			sort_by(s, (unsigned)t->menu);
 	}
 }
 
@@ -236,16 +237,9 @@ static void click(struct screen *s, struct terminal_event e)
 
 static bool sort_letter(struct screen *s, int key)
 {
-#define X(id, name, letter) { letter, TOP_SORT_##id },
-	static const struct {
-		int key;
-		enum top_sort sort;
-	} letters[] = { TOP_SORTS(X) };
-#undef X
-
-	for (size_t i = 0; i < ARRAY_LEN(letters); i++)
-		if (letters[i].key == key) {
-			sort_by(s, letters[i].sort);
+	for (unsigned sort = 0; key && sort < TOP_SORT_COUNT; sort++)
+		if (top_sort_letter(sort) == key) {
+			sort_by(s, sort);
 			return true;
 		}
 	return false;
@@ -268,8 +262,18 @@ static void go_to_peak(struct screen *s, long of_cpu)
 
 static void go_to_trouble(struct screen *s, long before)
 {
-	go(s, past_trouble(&s->past, before),
+	const struct frame_event *e = past_trouble(&s->past, before);
+	const struct frame *log = &s->past.log;
+	const char *job;
+
+	go(s, e,
 	   before ? "no anomaly and no death before this" : "no anomaly and no death after this");
+	if (!e)
+		return;
+	job = frame_str(log, e->job);
+	top_state_select(&s->state, &s->frame, (struct job_key){ e->job_uid, job }, e->pid);
+	screen_show_message(s, false, "%s  %s%s%s", format_clock(e->wall_ns).at, job,
+	                    *job ? ": " : "", frame_str(log, e->what));
 }
 
 static void enter_past(struct screen *s)

@@ -7,8 +7,6 @@
 
 #include "base/json_read.h"
 
-#define MIB 1048576.0
-
 /* Our own servers write it so; others are read by the members of the message. */
 static const char start[] = "{\"jsonrpc\":\"2.0\",\"method\":\"daemon.top\",\"params\":";
 
@@ -125,6 +123,13 @@ static frame_text keep_call(struct frame *f, struct scan shares)
 	return frame_keep_str(f, text);
 }
 
+/* There are dozens of members in each of thousands of processes: lengths are known when we are compiled. */
+static inline bool is_text(struct scan name, const char *text, size_t len)
+{
+	return (size_t)(name.end - name.p) == len && memcmp(name.p, text, len) == 0;
+}
+#define IS(name, text) is_text(name, text, sizeof(text) - 1)
+
 /* How a process names its job. */
 struct job_name {
 	struct scan id; /* as it is written */
@@ -146,27 +151,49 @@ static int32_t job_of(const struct frame *f, const struct job_name *name)
 
 static bool take_job_name(struct job_name *to, struct scan name, struct scan v)
 {
-	if (scan_eq(&name, "job_id"))
+	if (IS(name, "job_id"))
 		to->id = v;
-	else if (scan_eq(&name, "job_uid"))
+	else if (IS(name, "job_uid"))
 		to->uid = isnan(number_of(v)) ? FRAME_ANY_UID : (uint32_t)u64_of(v);
 	else
 		return false;
 	return true;
 }
 
-static double sum(double a, double b)
+static bool take_figure(struct frame_proc *p, struct scan name, struct scan v)
 {
-	return isnan(a) ? b : isnan(b) ? a : a + b;
+	static const struct {
+		const char *key, *other;
+		size_t len, other_len;
+		double factor;
+	} figures[] = {
+#define X(id, key, other, factor, ...)                                                             \
+	[FRAME_##id] = { key, other, sizeof(key) - 1, sizeof(other) - 1, factor },
+		FRAME_FIGURES(X)
+#undef X
+	};
+	double n;
+
+	for (size_t i = 0; i < ARRAY_LEN(figures); i++) {
+		if (!is_text(name, figures[i].key, figures[i].len) &&
+		    !(figures[i].other_len &&
+		      is_text(name, figures[i].other, figures[i].other_len)))
+			continue;
+		n = number_of(v) * figures[i].factor;
+		if (!isnan(n))
+			p->figure[i] = isnan(p->figure[i]) ? n : p->figure[i] + n;
+		return true;
+	}
+	return false;
 }
 
 static void take_text(struct frame *f, struct frame_proc *p, struct scan name, struct scan v, struct buf *scratch)
 {
-	if (scan_eq(&name, "command"))
+	if (IS(name, "command"))
 		p->command = keep_text(f, v, scratch);
-	else if (scan_eq(&name, "state") && scan_left(&v) == 3)
+	else if (IS(name, "state") && scan_left(&v) == 3)
 		p->state = v.p[1];
-	else if (scan_eq(&name, "syscall_time_pct"))
+	else if (IS(name, "syscall_time_pct"))
 		p->call = keep_call(f, v);
 }
 
@@ -174,30 +201,18 @@ static bool take_number(struct frame_proc *p, struct scan name, struct scan v)
 {
 	double n;
 
-	if (scan_eq(&name, "pid"))
+	if (IS(name, "pid"))
 		p->pid = (pid_t)u64_of(v);
-	else if (scan_eq(&name, "ppid"))
+	else if (IS(name, "ppid"))
 		p->ppid = (pid_t)u64_of(v);
-	else if (scan_eq(&name, "cpu_percent"))
-		p->cpu_ratio = number_of(v) / 100;
-	else if (scan_eq(&name, "rss_mb"))
-		p->rss_bytes = number_of(v) * MIB;
-	else if (scan_eq(&name, "threads"))
-		p->threads = number_of(v);
-	else if (scan_eq(&name, "open_fds"))
-		p->fds = number_of(v);
-	else if (scan_eq(&name, "age_seconds"))
+	else if (IS(name, "age_seconds"))
 		p->age_ns = (n = number_of(v)) > 0 && n < 1e9 ? (uint64_t)(n * 1e9) : 0;
-	else if (scan_eq(&name, "sheet_num"))
+	else if (IS(name, "sheet_num"))
 		p->sheet = (uint32_t)u64_of(v);
-	else if (scan_eq(&name, "uid"))
+	else if (IS(name, "uid"))
 		p->uid = (uint32_t)u64_of(v);
-	else if (scan_eq(&name, "gpu_sm_pct"))
-		p->gpu_ratio = number_of(v) / 100;
-	else if (scan_eq(&name, "read_bytes_per_s") || scan_eq(&name, "write_bytes_per_s"))
-		p->io_bps = sum(p->io_bps, number_of(v));
 	else
-		return false;
+		return take_figure(p, name, v);
 	return true;
 }
 

@@ -17,8 +17,8 @@
 
 int main(int argc, char **argv)
 {
-	struct top_options o = { .link.interval_ns = NS_PER_S, .job = "", .history_ns = UINT64_MAX };
-	uint64_t width = 80, height = 24;
+	struct top_options o = { .link.interval_ns = NS_PER_S, .history_ns = UINT64_MAX };
+	uint64_t width = 80, height = 24, job_uid = 0;
 	bool color = false, unicode = false, ended;
 	const struct opt opts[] = {
 		{ "program", 0, OPT_PATH, &o.link.program, "PATH", "proctor itself" },
@@ -26,7 +26,8 @@ int main(int argc, char **argv)
 		{ "state-dir", 0, OPT_PATH, &o.link.state_dir, "DIR", "" },
 		{ "config", 0, OPT_PATH, &o.link.config_file, "FILE", "" },
 		{ "store", 0, OPT_PATH, &o.store, "PATH", "the database" },
-		{ "job", 0, OPT_TEXT, &o.job, "JOB", "" },
+		{ "job", 0, OPT_TEXT, &o.job.id, "ID", "" },
+		{ "job-uid", 0, OPT_U64, &job_uid, "UID", "" },
 		{ "interval", 0, OPT_DURATION, &o.link.interval_ns, "S", "" },
 		{ "history", 0, OPT_DURATION, &o.history_ns, "TIME", "" },
 		{ "own", 0, OPT_FLAG, &o.link.no_daemon, NULL, "" },
@@ -50,6 +51,7 @@ int main(int argc, char **argv)
 		return USAGE;
 	}
 	o.style = (struct style){ .color = color, .unicode = unicode, .width = MIN(width, 4096) };
+	o.job.uid = (uint32_t)job_uid;
 	o.uid = user_namespace_own_uid();
 	o.height = MIN(height, (uint64_t)4096);
 	if (o.json)

@@ -8,8 +8,8 @@
 struct top_options {
 	struct link_options link;
 	const char *store;  /* the database; NULL: there is none */
-	const char *job;    /* as it was typed; "": all */
-	uint32_t uid;       /* whose jobs bare ids are */
+	struct job_key job; /* the only one that is shown; id NULL: all are */
+	uint32_t uid;       /* whose jobs bare ids are, for other verbs */
 	uint64_t history_ns; /* how far back; UINT64_MAX: live */
 	bool json, once;
 	struct style style;

@@ -90,6 +90,12 @@ struct frame_sheet *frame_find_sheet(struct frame *f, int32_t job, uint32_t num)
 	return NULL;
 }
 
+static void forget_figures(double figure[FRAME_FIGURE_COUNT])
+{
+	for (size_t i = 0; i < FRAME_FIGURE_COUNT; i++)
+		figure[i] = NAN;
+}
+
 struct frame_job *frame_add_job(struct frame *f, struct job_key key)
 {
 	struct frame_job *job = vec_push(&f->jobs, JOBS_MAX);
@@ -98,81 +104,66 @@ struct frame_job *frame_add_job(struct frame *f, struct job_key key)
 		return NULL;
 	*job = (struct frame_job){ .id = frame_keep_str(f, key.id),
 		                   .uid = key.uid,
-		                   .cpu_ratio = NAN,
-		                   .used_bytes = NAN,
-		                   .io_bps = NAN,
-		                   .threads = NAN,
-		                   .gpu_ratio = NAN,
 		                   .limit_bytes = NAN,
 		                   .limit_cores = NAN,
 		                   .limit_s = NAN };
+	forget_figures(job->measured);
 	return job;
+}
+
+struct frame_sheet *frame_add_sheet(struct frame *f, int32_t job)
+{
+	struct frame_sheet *sheet = vec_push(&f->sheets, SHEETS_MAX);
+
+	if (sheet)
+		*sheet = (struct frame_sheet){ .job = job };
+	return sheet;
 }
 
 struct frame_proc *frame_add_proc(struct frame *f)
 {
 	struct frame_proc *p = vec_push(&f->procs, FRAME_PROCS_MAX);
 
-	if (p)
-		*p = (struct frame_proc){ .job = -1,
-			                  .state = '?',
-			                  .cpu_ratio = NAN,
-			                  .rss_bytes = NAN,
-			                  .io_bps = NAN,
-			                  .threads = NAN,
-			                  .fds = NAN,
-			                  .gpu_ratio = NAN };
+	if (!p)
+		return NULL;
+	*p = (struct frame_proc){ .job = -1, .state = '?' };
+	forget_figures(p->figure);
 	return p;
 }
 
 /* Unknown and something is something: of a sum it is at least that. */
-static double add(double sum, double more)
+static void add(double sum[FRAME_FIGURE_COUNT], const double more[FRAME_FIGURE_COUNT])
 {
-	return isnan(sum) ? more : isnan(more) ? sum : sum + more;
-}
-
-static void add_to_sheet(struct frame *f, const struct frame_proc *p)
-{
-	struct frame_sheet *s = p->sheet ? frame_find_sheet(f, p->job, p->sheet) : NULL;
-
-	if (!s)
-		return;
-	s->procs++;
-	s->cpu_ratio = add(s->cpu_ratio, p->cpu_ratio);
-	s->rss_bytes = add(s->rss_bytes, p->rss_bytes);
-	s->io_bps = add(s->io_bps, p->io_bps);
-	s->threads = add(s->threads, p->threads);
+	for (size_t i = 0; i < FRAME_FIGURE_COUNT; i++)
+		sum[i] = isnan(sum[i]) ? more[i] : isnan(more[i]) ? sum[i] : sum[i] + more[i];
 }
 
 static void add_to_job(struct frame *f, const struct frame_proc *p)
 {
+	struct frame_sheet *sheet = p->sheet ? frame_find_sheet(f, p->job, p->sheet) : NULL;
 	struct frame_job *job = &f->jobs.at[p->job];
 
 	job->procs++;
-	job->cpu_sum = add(job->cpu_sum, p->cpu_ratio);
-	job->rss_sum = add(job->rss_sum, p->rss_bytes);
-	job->io_bps = add(job->io_bps, p->io_bps);
-	job->threads = add(job->threads, p->threads);
-	job->gpu_ratio = add(job->gpu_ratio, p->gpu_ratio);
-	add_to_sheet(f, p);
+	add(job->figure, p->figure);
+	if (!sheet)
+		return;
+	sheet->procs++;
+	add(sheet->figure, p->figure);
 }
 
 static void sum_up(struct frame *f)
 {
 	vec_each(&f->sheets, s)
-		s->cpu_ratio = s->rss_bytes = s->io_bps = s->threads = NAN;
+		forget_figures(s->figure);
 	vec_each(&f->jobs, job)
-		job->cpu_sum = job->rss_sum = job->io_bps = job->threads = job->gpu_ratio = NAN;
+		forget_figures(job->figure);
 	vec_each(&f->procs, p)
 		if (p->job >= 0 && (size_t)p->job < f->jobs.len)
 			add_to_job(f, p);
-	vec_each(&f->jobs, job) {
-		job->is_used_known = !isnan(job->used_bytes);
-		if (isnan(job->cpu_ratio))
-			job->cpu_ratio = job->cpu_sum;
-		if (!job->is_used_known)
-			job->used_bytes = job->rss_sum;
-	}
+	vec_each(&f->jobs, job)
+		for (size_t i = 0; i < FRAME_FIGURE_COUNT; i++)
+			if (!isnan(job->measured[i]))
+				job->figure[i] = job->measured[i];
 }
 
 static void keep_only(struct frame *f, struct job_key key)

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "model/anomaly.h"
+#include "model/history_record.h"
 #include "model/job.h"
 
 enum frame_source {
@@ -20,8 +21,24 @@ typedef uint32_t frame_text;
 
 #define FRAME_GPUS_MAX 16
 #define FRAME_PROCS_MAX 4194304
-#define FRAME_EVENTS_MAX 1024
+#define FRAME_EVENTS_MAX 50000
 #define FRAME_ANY_UID UINT32_MAX /* not known: an older server does not name the users of jobs */
+
+/* The figures of processes, each with a column; those of sheets and jobs are the sums of theirs.
+ * X(id, its member of processes in daemon.top, another one to add, factor to our unit, title and width of the column, how it is shown, rank of
+ * the column when room is scarce, name and letter to sort by) */
+/* clang-format off */
+#define FRAME_FIGURES(X)                                                                            \
+	X(CPU, "cpu_percent", "", 0.01, "CPU%", 6, PCT, 1, "CPU", 'P')                          \
+	X(MEM, "rss_mb", "", 1048576.0, "MEM", 7, BYTES, 2, "memory", 'M')                          \
+	X(GPU, "gpu_sm_pct", "", 0.01, "GPU%", 5, PCT, 5, "GPU", 0)                             \
+	X(IO, "read_bytes_per_s", "write_bytes_per_s", 1, "I/O/s", 6, BYTES, 6, "I/O", 'I')         \
+	X(THREADS, "threads", "", 1, "THR", 4, COUNT, 10, "threads", 0)                             \
+	X(FDS, "open_fds", "", 1, "FD", 5, COUNT, 9, "open files", 0)
+/* clang-format on */
+#define X(id, ...) FRAME_##id,
+enum frame_figure { FRAME_FIGURES(X) FRAME_FIGURE_COUNT };
+#undef X
 
 struct frame_gpu {
 	uint32_t index;
@@ -44,15 +61,13 @@ struct frame_head {
 
 struct frame_job {
 	frame_text id, type, command, limit_source;
+	frame_text result; /* of one that has ended: "out of memory (own limit 8.0 GiB)" */
 	enum job_status status;
 	uint32_t uid;
 	uint64_t started_ns, ended_ns;
-	bool has_exit_code;
-	int exit_code, signal;
 	uint32_t total_sheets, completed_sheets, current_sheet;
-	double cpu_ratio, used_bytes; /* as the recorder measured them */
-	bool is_used_known; /* used_bytes is that; else the sum of resident memory, at most */
-	double cpu_sum, rss_sum, io_bps, threads, gpu_ratio; /* sums over its processes */
+	double measured[FRAME_FIGURE_COUNT]; /* by the recorder, of the whole job: memory is what it uses */
+	double figure[FRAME_FIGURE_COUNT];   /* that, or the sum over its processes, of memory at most */
 	double limit_bytes, limit_cores, limit_s;
 	uint32_t procs;
 };
@@ -64,7 +79,7 @@ struct frame_sheet {
 	enum job_status status;
 	uint64_t started_ns, ended_ns;
 	int exit_code, signal;
-	double cpu_ratio, rss_bytes, io_bps, threads; /* sums over its processes */
+	double figure[FRAME_FIGURE_COUNT]; /* sums over its processes */
 	uint32_t procs;
 };
 
@@ -74,7 +89,7 @@ struct frame_proc {
 	int32_t job; /* its index, -1: none */
 	char state;
 	uint64_t age_ns;
-	double cpu_ratio, rss_bytes, io_bps, threads, fds, gpu_ratio;
+	double figure[FRAME_FIGURE_COUNT];
 	frame_text command, call; /* call: where it spends its time in system calls, "futex 41%" */
 };
 
@@ -84,6 +99,7 @@ struct frame_event {
 	uint32_t job_uid;       /* the job's user, or FRAME_ANY_UID */
 	enum severity severity; /* how loud it is shown */
 	pid_t pid;
+	bool is_trouble; /* an anomaly, a death, a failure: somewhere to go */
 };
 
 struct frame_anomaly {
@@ -119,7 +135,13 @@ bool frame_is_of_job(const struct frame *f, frame_text id, uint32_t uid, struct 
 struct frame_sheet *frame_find_sheet(struct frame *f, int32_t job, uint32_t num); /* NULL: none */
 /* New ones, with all figures unknown; NULL: too many. */
 struct frame_job *frame_add_job(struct frame *f, struct job_key key);
+struct frame_sheet *frame_add_sheet(struct frame *f, int32_t job);
 struct frame_proc *frame_add_proc(struct frame *f);
+/* An event of a process or a recorder on the timeline, if it is worth a line; an anomaly that lasts; when the jobs and sheets of the
+ * frame began and ended. */
+void frame_add_event(struct frame *f, const struct event_record *e);
+void frame_add_anomaly(struct frame *f, const struct anomaly_record *a);
+void frame_add_progress(struct frame *f);
 /* What jobs and sheets do together, from their processes, and events in the order of their time: after all were added.
  * Only `job` is kept, unless it is NULL. */
 void frame_complete(struct frame *f, const struct job_key *job);

@@ -94,9 +94,40 @@ static size_t put(struct grid *g, size_t y, size_t x, size_t max, enum ink ink, 
 	return x;
 }
 
+/* A figure without its end would be a false one. */
+static void mark_cut(struct grid *g, size_t y, size_t x, size_t end, enum ink ink)
+{
+	const char *mark = g->unicode ? "…" : "~";
+
+	for (; x < end; x++)
+		put(g, y, x, 1, ink, " ", 1);
+	put(g, y, end - 1, 1, ink, mark, strlen(mark));
+}
+
 size_t grid_put(struct grid *g, size_t y, size_t x, size_t max, enum ink ink, const char *text)
 {
-	return put(g, y, x, max, ink, text, strlen(text));
+	size_t room = x < g->width ? MIN(max, g->width - x) : 0, end;
+
+	if (!room || y >= g->height)
+		return x;
+	end = put(g, y, x, room, ink, text, strlen(text));
+	if (text_columns(text, strlen(text)) <= room)
+		return end;
+	mark_cut(g, y, end, x + room, ink);
+	return x + room;
+}
+
+size_t grid_part(struct grid *g, size_t y, size_t x, enum ink ink, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	return x + text_columns(text, strlen(text)) <= g->width
+	               ? grid_put(g, y, x, g->width, ink, text)
+	               : x;
 }
 
 size_t grid_printf(struct grid *g, size_t y, size_t x, size_t max, enum ink ink, const char *fmt,
@@ -119,7 +150,12 @@ size_t grid_text(struct grid *g, size_t y, size_t x, size_t max, enum ink ink, c
 	if (room == 0 || y >= g->height)
 		return x;
 	text_display(&safe, text, strlen(text), room);
-	return put(g, y, x, room, ink, safe.at ? safe.at : "", safe.len);
+	put(g, y, x, room, ink, safe.at ? safe.at : "", safe.len);
+	x += text_columns(safe.at ? safe.at : "", safe.len);
+	if (!g->unicode && safe.len >= strlen("…") &&
+	    memcmp(safe.at + safe.len - strlen("…"), "…", strlen("…")) == 0)
+		put(g, y, x - 1, 1, ink, "~", 1);
+	return x;
 }
 
 void grid_right(struct grid *g, size_t y, size_t end, size_t max, enum ink ink, const char *text)

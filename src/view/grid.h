@@ -22,10 +22,13 @@ struct grid {
 
 void grid_begin(struct grid *g, size_t width, size_t height, bool unicode); /* all blank */
 void grid_done(struct grid *g);
-/* Text of ours, cut off after `max` columns. Where it ends. */
+/* Text of ours; if it is longer than `max` columns it ends in '…'. Where it ends. */
 size_t grid_put(struct grid *g, size_t y, size_t x, size_t max, enum ink ink, const char *text);
 size_t grid_printf(struct grid *g, size_t y, size_t x, size_t max, enum ink ink, const char *fmt,
                    ...) printf_like(6, 7);
+/* All of it, or nothing where it does not fit into the line. */
+size_t grid_part(struct grid *g, size_t y, size_t x, enum ink ink, const char *fmt, ...)
+	printf_like(5, 6);
 /* Text from outside, escaped; if it is longer it ends in '…'. */
 size_t grid_text(struct grid *g, size_t y, size_t x, size_t max, enum ink ink, const char *text);
 /* So that it ends before column `end`, and does not begin before `end - max`. */

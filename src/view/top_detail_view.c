@@ -42,7 +42,8 @@ static double growth(const struct top_trail *t, double interval_s)
 static size_t put_curve(struct pane *p, const char *name, const float *values, size_t n, double top,
                         size_t *ret_y)
 {
-	size_t columns = MIN((size_t)60, p->g->width * 2 / 5), lines = MIN(p->graph_lines, p->end - p->y);
+	size_t columns = MIN((size_t)60, p->g->width / 4),
+	       lines = MIN(p->graph_lines, p->end - p->y);
 
 	*ret_y = p->y + lines - 1;
 	grid_put(p->g, *ret_y, 1, 8, INK_LABEL, name);
@@ -52,55 +53,56 @@ static size_t put_curve(struct pane *p, const char *name, const float *values, s
 }
 
 /* What is left until the limit, if it grows as it did lately. */
-static size_t put_growth(struct pane *p, size_t y, size_t x, const struct top_trail *t, double limit)
+static void put_growth(struct pane *p, size_t y, size_t x, const struct top_trail *t, double limit)
 {
 	double rate = growth(t, p->f->head.interval_s), used = (double)t->mem[t->len - 1];
 	double left_s = (limit - used) / rate;
-	size_t w = p->g->width;
 
 	if (!(rate > used * 0.001) || !(rate > 100e3))
-		return x;
-	x = grid_printf(p->g, y, x, w - MIN(x, w), INK_PLAIN, ", +%s/s",
-	                format_bytes_short((uint64_t)rate).at);
+		return;
 	if (left_s > 0 && left_s < 86400)
-		x = grid_printf(p->g, y, x, w - MIN(x, w), left_s < 600 ? INK_BAD : INK_WARN,
-		                ", full in about %s",
-		                format_duration((uint64_t)left_s * NS_PER_S).at);
-	return x;
+		x = grid_part(p->g, y, x, left_s < 600 ? INK_BAD : INK_WARN, ", full in %s",
+		              format_duration_short((uint64_t)left_s * NS_PER_S).at);
+	grid_part(p->g, y, x, INK_PLAIN, ", +%s/s", format_bytes_short((uint64_t)rate).at);
 }
 
+/* Of what has ended, the most. */
 static void put_memory(struct pane *p, const struct top_trail *t, double now, double limit,
                        const char *whose)
 {
-	double max = t ? graph_max(t->mem, t->len) : NAN, part = now / limit;
-	size_t x, y, w = p->g->width;
+	double max = t ? graph_max(t->mem, t->len) : NAN, shown = isnan(now) ? max : now,
+	       part = shown / limit;
+	bool is_wide = *whose && p->g->width >= 100;
+	size_t x, y;
 
 	if (p->y >= p->end)
 		return;
 	x = put_curve(p, "mem", t ? t->mem : NULL, t ? t->len : 0, max, &y);
-	x = grid_put(p->g, y, x, w - MIN(x, w), INK_STRONG, isnan(now) ? "-" : format_bytes((uint64_t)now).at);
-	if (!isnan(limit) && limit > 0)
-		x = grid_printf(p->g, y, x, w - MIN(x, w), part >= 0.8 ? top_ink_of_ratio(part) : INK_LABEL,
-		                " of %s (%s%s%s)", format_bytes((uint64_t)limit).at, format_percent(part).at,
-		                *whose ? ", " : "", whose);
-	else if (!isnan(max) && max > now)
-		x = grid_printf(p->g, y, x, w - MIN(x, w), INK_LABEL, ", most %s", format_bytes((uint64_t)max).at);
-	if (t && t->len)
+	x = grid_part(p->g, y, x, INK_STRONG, "%s%s", isnan(now) && !isnan(max) ? "at most " : "",
+	              isnan(shown) ? "-" : format_bytes((uint64_t)shown).at);
+	if (limit > 0)
+		x = grid_part(p->g, y, x, part >= 0.8 ? top_ink_of_ratio(part) : INK_LABEL,
+		              " of %s (%s%s%s)", format_bytes((uint64_t)limit).at,
+		              format_percent(part).at, is_wide ? ", " : "", is_wide ? whose : "");
+	else if (max > now)
+		x = grid_part(p->g, y, x, INK_LABEL, ", most %s", format_bytes((uint64_t)max).at);
+	if (t && t->len && !isnan(now))
 		put_growth(p, y, x, t, limit);
 }
 
 static void put_cpu(struct pane *p, const struct top_trail *t, double now, double cores)
 {
 	double max = t ? graph_max(t->cpu, t->len) : NAN;
-	size_t x, y, w = p->g->width;
+	size_t x, y;
 
 	if (p->y >= p->end)
 		return;
 	x = put_curve(p, "cpu", t ? t->cpu : NULL, t ? t->len : 0, MAX(max, 1.0), &y);
-	x = grid_put(p->g, y, x, w - MIN(x, w), INK_STRONG, format_percent(now).at);
-	x = grid_put(p->g, y, x, w - MIN(x, w), INK_LABEL, " of a core");
+	x = grid_part(p->g, y, x, INK_STRONG, "%s%s", isnan(now) && !isnan(max) ? "at most " : "",
+	              format_percent(isnan(now) ? max : now).at);
+	x = grid_part(p->g, y, x, INK_LABEL, " of a core");
 	if (!isnan(cores))
-		grid_printf(p->g, y, x, w - MIN(x, w), INK_LABEL, ", %.3g allowed", cores);
+		grid_part(p->g, y, x, INK_LABEL, ", %.3g allowed", cores);
 }
 
 /* Of the job, or if a pid is given of that process. */
@@ -127,6 +129,24 @@ static const char *user(const struct pane *p, uint32_t uid)
 
 /* ---- a job ----------------------------------------------------------------------------------- */
 
+/* "FAILED out of memory after 3m 07s, at 14:03:07; press w for the reason" */
+static void put_job_end(struct pane *p, const struct frame_job *job, size_t y, size_t x)
+{
+	bool failed = job->status == JOB_FAILED;
+	size_t w = p->g->width;
+	char words[200];
+
+	snprintf(words, sizeof words, "  %s%s", failed ? "FAILED " : "",
+	         frame_str(p->f, job->result));
+	x = grid_text(p->g, y, x, w - MIN(x, w), failed ? INK_BAD : INK_PLAIN, words);
+	if (job->ended_ns >= job->started_ns)
+		x = grid_part(p->g, y, x, INK_LABEL, " after %s, at %s",
+		              format_duration(job->ended_ns - job->started_ns).at,
+		              format_clock(job->ended_ns).at);
+	if (failed)
+		grid_part(p->g, y, x, INK_PLAIN, "; press w for the reason");
+}
+
 static void put_job_title(struct pane *p, const struct frame_job *job)
 {
 	const struct frame *f = p->f;
@@ -135,21 +155,23 @@ static void put_job_title(struct pane *p, const struct frame_job *job)
 	if (!next_line(p, &y))
 		return;
 	x = grid_text(p->g, y, 1, w / 2, INK_STRONG, frame_str(f, job->id));
-	x = grid_printf(p->g, y, x, w - MIN(x, w), INK_PLAIN, "  %u process%s of %s", job->procs,
-	                job->procs == 1 ? "" : "es", user(p, job->uid));
+	if (job->status != JOB_RUNNING) {
+		put_job_end(p, job, y, x);
+		return;
+	}
+	x = grid_part(p->g, y, x, INK_PLAIN, "  %u process%s of %s", job->procs,
+	              job->procs == 1 ? "" : "es", user(p, job->uid));
 	if (job->total_sheets)
-		x = grid_printf(p->g, y, x, w - MIN(x, w), INK_PLAIN, ", %u of %u sheets done",
-		                job->completed_sheets, job->total_sheets);
-	if (job->limit_s > 0 && job->status == JOB_RUNNING) {
+		x = grid_part(p->g, y, x, INK_PLAIN, ", %u of %u sheets done",
+		              job->completed_sheets, job->total_sheets);
+	if (job->limit_s > 0) {
 		double left = job->limit_s -
 		              (double)(f->head.wall_ns - MIN(job->started_ns, f->head.wall_ns)) / 1e9;
 
-		x = grid_printf(p->g, y, x, w - MIN(x, w), left < 600 ? INK_BAD : INK_PLAIN,
-		                ", %s left of %s", format_duration((uint64_t)MAX(left, 0) * NS_PER_S).at,
-		                format_duration((uint64_t)job->limit_s * NS_PER_S).at);
+		grid_part(p->g, y, x, left < 600 ? INK_BAD : INK_PLAIN, ", %s left of %s",
+		          format_duration((uint64_t)MAX(left, 0) * NS_PER_S).at,
+		          format_duration((uint64_t)job->limit_s * NS_PER_S).at);
 	}
-	if (job->status == JOB_FAILED)
-		grid_put(p->g, y, x, w - MIN(x, w), INK_BAD, ", failed: press w for the reason");
 }
 
 static void put_command(struct pane *p, const char *command)
@@ -166,9 +188,10 @@ static void put_job(struct pane *p, const struct frame_job *job, uint64_t key)
 
 	put_job_title(p, job);
 	put_anomalies(p, frame_job_key(p->f, (size_t)(job - p->f->jobs.at)), 0);
-	if (job->status == JOB_RUNNING) {
-		put_memory(p, t, job->used_bytes, job->limit_bytes, frame_str(p->f, job->limit_source));
-		put_cpu(p, t, job->cpu_ratio, job->limit_cores);
+	if (job->status == JOB_RUNNING || (t && graph_max(t->mem, t->len) > 0)) {
+		put_memory(p, t, job->figure[FRAME_MEM], job->limit_bytes,
+		           frame_str(p->f, job->limit_source));
+		put_cpu(p, t, job->figure[FRAME_CPU], job->limit_cores);
 	}
 	put_command(p, frame_str(p->f, job->command));
 }
@@ -192,8 +215,8 @@ static void put_sheet(struct pane *p, const struct frame_sheet *sheet, uint64_t 
 	if (sheet->started_ns)
 		grid_printf(p->g, y, x, w - MIN(x, w), INK_LABEL, "  since %s",
 		            format_clock(sheet->started_ns).at);
-	put_memory(p, t, sheet->rss_bytes, NAN, "");
-	put_cpu(p, t, sheet->cpu_ratio, NAN);
+	put_memory(p, t, sheet->figure[FRAME_MEM], NAN, "");
+	put_cpu(p, t, sheet->figure[FRAME_CPU], NAN);
 }
 
 /* ---- a process ------------------------------------------------------------------------------- */
@@ -225,13 +248,13 @@ static void put_proc_title(struct pane *p, const struct frame_proc *proc)
 		x = grid_put(p->g, y, x, w - MIN(x, w), INK_PLAIN, ": ");
 		x = grid_text(p->g, y, x, w - MIN(x, w), INK_WARN, p->s->blocked);
 	}
-	if (!isnan(proc->threads))
-		x = grid_printf(p->g, y, x, w - MIN(x, w), INK_LABEL, "  %.0f thread%s", proc->threads,
-		                proc->threads == 1 ? "" : "s");
-	if (!isnan(proc->fds))
-		x = grid_printf(p->g, y, x, w - MIN(x, w), INK_LABEL, "  %.0f files", proc->fds);
+	if (!isnan(proc->figure[FRAME_THREADS]))
+		x = grid_part(p->g, y, x, INK_LABEL, "  %.0f thread%s", proc->figure[FRAME_THREADS],
+		              proc->figure[FRAME_THREADS] == 1 ? "" : "s");
+	if (!isnan(proc->figure[FRAME_FDS]))
+		x = grid_part(p->g, y, x, INK_LABEL, "  %.0f files", proc->figure[FRAME_FDS]);
 	if (proc->call)
-		grid_printf(p->g, y, x, w - MIN(x, w), INK_PLAIN, "  %s", frame_str(p->f, proc->call));
+		grid_part(p->g, y, x, INK_PLAIN, "  %s", frame_str(p->f, proc->call));
 }
 
 static void put_proc(struct pane *p, const struct frame_proc *proc, uint64_t key)
@@ -241,8 +264,9 @@ static void put_proc(struct pane *p, const struct frame_proc *proc, uint64_t key
 
 	put_proc_title(p, proc);
 	put_anomalies(p, (struct job_key){ 0 }, proc->pid);
-	put_memory(p, t, proc->rss_bytes, job ? job->limit_bytes : NAN, job ? "of its job" : "");
-	put_cpu(p, t, proc->cpu_ratio, NAN);
+	put_memory(p, t, proc->figure[FRAME_MEM], job ? job->limit_bytes : NAN,
+	           job ? "of its job" : "");
+	put_cpu(p, t, proc->figure[FRAME_CPU], NAN);
 	put_command(p, frame_str(p->f, proc->command));
 }
 

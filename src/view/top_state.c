@@ -13,12 +13,26 @@
 #define TRAILS_MAX 20000
 #define ROWS_MAX (FRAME_PROCS_MAX + 2 * JOBS_MAX + SHEETS_MAX)
 
-const char *top_sort_name(enum top_sort sort)
-{
-#define X(id, name, key) [TOP_SORT_##id] = name,
-	static const char *const names[] = { TOP_SORTS(X) };
+static const struct {
+	const char *name;
+	char letter;
+} sorts[] = {
+#define X(id, key, other, factor, title, width, unit, rank, name, letter)                          \
+	[FRAME_##id] = { name, letter },
+	FRAME_FIGURES(X)
 #undef X
-	return names[sort];
+		[TOP_SORT_AGE] = { "age", 'A' },
+	[TOP_SORT_PID] = { "pid", 'N' },
+};
+
+const char *top_sort_name(unsigned sort)
+{
+	return sorts[sort].name;
+}
+
+int top_sort_letter(unsigned sort)
+{
+	return sorts[sort].letter;
 }
 
 void top_state_forget_trails(struct top_state *s)
@@ -80,7 +94,7 @@ const struct top_trail *top_state_trail(const struct top_state *s, uint64_t key)
 	return find_trail(s, key);
 }
 
-static void note(struct top_state *s, uint64_t key, double cpu, double mem, uint64_t wall_ns)
+static void put_point(struct top_state *s, uint64_t key, double cpu, double mem, uint64_t wall_ns)
 {
 	struct top_trail *t = find_trail(s, key);
 
@@ -104,6 +118,12 @@ static void note(struct top_state *s, uint64_t key, double cpu, double mem, uint
 	t->seen = s->frames;
 }
 
+static void note(struct top_state *s, uint64_t key, const double figure[FRAME_FIGURE_COUNT],
+                 uint64_t wall_ns)
+{
+	put_point(s, key, figure[FRAME_CPU], figure[FRAME_MEM], wall_ns);
+}
+
 void top_state_set_trail(struct top_state *s, uint64_t key, const float *cpu, const float *mem, size_t n)
 {
 	struct top_trail *t = find_trail(s, key);
@@ -111,7 +131,7 @@ void top_state_set_trail(struct top_state *s, uint64_t key, const float *cpu, co
 	if (t)
 		t->len = 0;
 	for (size_t i = n > TOP_TRAIL ? n - TOP_TRAIL : 0; i < n; i++)
-		note(s, key, (double)cpu[i], (double)mem[i], 0);
+		put_point(s, key, (double)cpu[i], (double)mem[i], 0);
 }
 
 /* Of rows that are gone. */
@@ -138,7 +158,7 @@ static void drop_trails(struct top_state *s)
  * thousands. */
 static bool is_noted(const struct top_state *s, const struct frame_proc *p)
 {
-	return p->job >= 0 || p->cpu_ratio > 0.01 ||
+	return p->job >= 0 || p->figure[FRAME_CPU] > 0.01 ||
 	       find_trail(s, top_state_proc_key(p->pid)) ||
 	       s->selected == top_state_proc_key(p->pid);
 }
@@ -148,16 +168,15 @@ void top_state_note(struct top_state *s, const struct frame *f)
 	const struct frame_head *h = &f->head;
 
 	s->frames++;
-	note(s, TOP_KEY_MACHINE, h->cpu_ratio, h->mem_total - h->mem_available, h->wall_ns);
+	put_point(s, TOP_KEY_MACHINE, h->cpu_ratio, h->mem_total - h->mem_available, h->wall_ns);
 	for (size_t i = 0; i < f->jobs.len; i++)
-		note(s, top_state_job_key(f, i), f->jobs.at[i].cpu_ratio, f->jobs.at[i].used_bytes,
-		     h->wall_ns);
+		note(s, top_state_job_key(f, i), f->jobs.at[i].figure, h->wall_ns);
 	vec_each(&f->sheets, sheet)
 		if (sheet->status == JOB_RUNNING)
-			note(s, sheet_key(f, sheet), sheet->cpu_ratio, sheet->rss_bytes, h->wall_ns);
+			note(s, sheet_key(f, sheet), sheet->figure, h->wall_ns);
 	vec_each(&f->procs, p)
 		if (is_noted(s, p))
-			note(s, top_state_proc_key(p->pid), p->cpu_ratio, p->rss_bytes, h->wall_ns);
+			note(s, top_state_proc_key(p->pid), p->figure, h->wall_ns);
 	drop_trails(s);
 }
 
@@ -232,37 +251,16 @@ static double known(double value)
 
 static double proc_rank(const struct top_state *s, const struct frame_proc *p)
 {
-	switch (s->sort) {
-	case TOP_SORT_CPU:
-		return known(p->cpu_ratio);
-	case TOP_SORT_MEMORY:
-		return known(p->rss_bytes);
-	case TOP_SORT_IO:
-		return known(p->io_bps);
-	case TOP_SORT_AGE:
-		return (double)p->age_ns;
-	case TOP_SORT_PID:
-	case TOP_SORT_COUNT:
-	default:
+	if (s->sort == TOP_SORT_PID)
 		return -(double)p->pid;
-	}
+	return s->sort == TOP_SORT_AGE ? (double)p->age_ns : known(p->figure[s->sort]);
 }
 
 static double job_rank(const struct top_state *s, const struct frame *f, const struct frame_job *job)
 {
-	switch (s->sort) {
-	case TOP_SORT_CPU:
-		return known(job->cpu_ratio);
-	case TOP_SORT_MEMORY:
-		return known(job->used_bytes);
-	case TOP_SORT_IO:
-		return known(job->io_bps);
-	case TOP_SORT_AGE:
-	case TOP_SORT_PID:
-	case TOP_SORT_COUNT:
-	default:
-		return (double)(f->head.wall_ns - MIN(job->started_ns, f->head.wall_ns));
-	}
+	if (s->sort < FRAME_FIGURE_COUNT)
+		return known(job->figure[s->sort]);
+	return (double)(f->head.wall_ns - MIN(job->started_ns, f->head.wall_ns));
 }
 
 /* By job and sheet, then by rank; equal ones by pid, so that rows do not dance. */
@@ -513,6 +511,23 @@ bool top_state_find(struct top_state *s, const struct frame *f, bool from_here)
 		return true;
 	}
 	return false;
+}
+
+void top_state_select(struct top_state *s, const struct frame *f, struct job_key job, pid_t pid)
+{
+	for (size_t i = 0; i < s->rows.len; i++) {
+		const struct top_row *row = &s->rows.at[i];
+		bool is_job = row->kind == TOP_ROW_JOB &&
+		              frame_is_of_job(f, f->jobs.at[row->index].id,
+		                              f->jobs.at[row->index].uid, job);
+		bool is_proc = row->kind == TOP_ROW_PROC && pid &&
+		               f->procs.at[row->index].pid == pid;
+
+		if (is_job || is_proc)
+			top_state_move(s, (long)i - (long)s->at);
+		if (is_proc)
+			return;
+	}
 }
 
 int32_t top_state_job_of(const struct frame *f, const struct top_row *row)

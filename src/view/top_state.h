@@ -5,17 +5,10 @@
 #include "base/map.h"
 #include "view/frame.h"
 
-/* X(id, name, key) */
-#define TOP_SORTS(X)                                                                               \
-	X(CPU, "CPU", 'P')                                                                         \
-	X(MEMORY, "memory", 'M')                                                                   \
-	X(IO, "I/O", 'I')                                                                          \
-	X(AGE, "age", 'A')                                                                         \
-	X(PID, "pid", 'N')
-#define X(id, ...) TOP_SORT_##id,
-enum top_sort { TOP_SORTS(X) TOP_SORT_COUNT };
-#undef X
-const char *top_sort_name(enum top_sort sort);
+/* The orders of rows: by a figure, or one of these. */
+enum { TOP_SORT_AGE = FRAME_FIGURE_COUNT, TOP_SORT_PID, TOP_SORT_COUNT };
+const char *top_sort_name(unsigned sort);
+int top_sort_letter(unsigned sort); /* 0: none */
 
 enum top_mode {
 	TOP_NORMAL,
@@ -56,9 +49,9 @@ struct top_victim {
 };
 
 struct top_state {
-	enum top_sort sort;
+	unsigned sort;
 	bool is_reversed;
-	char job[JOB_ID_MAX]; /* --job; "": all */
+	const char *job; /* --job; NULL: all */
 	char filter[TOP_INPUT_MAX], search[TOP_INPUT_MAX];
 	uint64_t selected;  /* the key of a row; 0: the first */
 	size_t at, first;   /* the selected row, and the first that is shown */
@@ -72,7 +65,8 @@ struct top_state {
 	struct buf page;
 	struct top_victim victims[TOP_VICTIMS_MAX];
 	size_t victim_count;
-	char victim_name[80];
+	char victim_name[JOB_ID_MAX]; /* of the process or the job, or of what all of them are */
+	pid_t victim_pid;             /* 0: they are several */
 
 	char message[200]; /* "": none */
 	bool is_bad;       /* … it is an error */
@@ -85,6 +79,8 @@ struct top_state {
 	bool events_only_bad;
 	const char *(*user_name)(void *self, uint32_t uid); /* NULL: numbers */
 	void *users;
+	const char *(*wait_words)(void *self, pid_t pid); /* what a process waits in; "": not known. NULL: none is asked */
+	void *waits;
 	char blocked[120];   /* what the selected process waits for; "": not known */
 	pid_t blocked_pid;
 
@@ -113,5 +109,7 @@ void top_state_move(struct top_state *s, long by);              /* the selection
 void top_state_toggle(struct top_state *s, uint64_t key);
 /* Selects the next row that contains the searched text, from the one after the selected on. False: none does. */
 bool top_state_find(struct top_state *s, const struct frame *f, bool from_here);
+/* Selects the process, or else the job, if there is a row for it. */
+void top_state_select(struct top_state *s, const struct frame *f, struct job_key job, pid_t pid);
 /* The job that the row is, or is in; -1: none. */
 int32_t top_state_job_of(const struct frame *f, const struct top_row *row);

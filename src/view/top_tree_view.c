@@ -9,7 +9,8 @@
 #include "view/graph.h"
 #include "view/top_view.h"
 
-#define NAME_MIN 26
+#define NAME_MIN 24
+#define NAME_MAX 100 /* so that the eye finds the figures of a row; the rest is for what it does */
 #define BAR 10
 
 /* In the order on the screen. */
@@ -17,40 +18,30 @@ enum column {
 	COLUMN_PID,
 	COLUMN_USER,
 	COLUMN_PROGRESS,
-	COLUMN_CPU,
-	COLUMN_MEM,
-	COLUMN_GPU,
-	COLUMN_IO,
-	COLUMN_THREADS,
-	COLUMN_FDS,
-	COLUMN_AGE,
+	COLUMN_FIGURES, /* one for each */
+	COLUMN_AGE = COLUMN_FIGURES + FRAME_FIGURE_COUNT,
 	COLUMN_DOING,
 	COLUMN_COUNT
 };
+static_assert(COLUMN_COUNT == TOP_COLUMNS_MAX, "the layout has room for all");
 
 static const struct {
 	const char *title;
-	unsigned char width;
+	unsigned char width, rank; /* those of the lowest ranks that fit are shown */
 	bool is_left;
-	enum top_sort sort;
+	unsigned sort;
+	enum metric_unit unit; /* of a figure */
 } columns[] = {
-	[COLUMN_PID] = { "PID", 7, false, TOP_SORT_PID },
-	[COLUMN_USER] = { "USER", 8, true, TOP_SORT_COUNT },
-	[COLUMN_PROGRESS] = { "PROGRESS", 15, true, TOP_SORT_COUNT },
-	[COLUMN_CPU] = { "CPU%", 6, false, TOP_SORT_CPU },
-	[COLUMN_MEM] = { "MEM", 7, false, TOP_SORT_MEMORY },
-	[COLUMN_GPU] = { "GPU%", 5, false, TOP_SORT_COUNT },
-	[COLUMN_IO] = { "I/O/s", 6, false, TOP_SORT_IO },
-	[COLUMN_THREADS] = { "THR", 4, false, TOP_SORT_COUNT },
-	[COLUMN_FDS] = { "FD", 5, false, TOP_SORT_COUNT },
-	[COLUMN_AGE] = { "AGE", 6, false, TOP_SORT_AGE },
-	[COLUMN_DOING] = { "DOING", 14, true, TOP_SORT_COUNT },
+	[COLUMN_PID] = { "PID", 7, 7, false, TOP_SORT_PID },
+	[COLUMN_USER] = { "USER", 8, 11, true, TOP_SORT_COUNT },
+	[COLUMN_PROGRESS] = { "PROGRESS", 15, 3, true, TOP_SORT_COUNT },
+#define X(id, key, other, factor, title, width, unit, rank, ...)                                   \
+	[COLUMN_FIGURES + FRAME_##id] = { title, width, rank, false, FRAME_##id, UNIT_##unit },
+	FRAME_FIGURES(X)
+#undef X
+		[COLUMN_AGE] = { "AGE", 6, 4, false, TOP_SORT_AGE },
+	[COLUMN_DOING] = { "DOING", 18, 8, true, TOP_SORT_COUNT },
 };
-
-/* The first that fit are shown. */
-static const enum column by_worth[] = { COLUMN_CPU,  COLUMN_MEM,  COLUMN_PROGRESS, COLUMN_AGE,
-	                                COLUMN_GPU,  COLUMN_IO,   COLUMN_PID,      COLUMN_DOING,
-	                                COLUMN_FDS,  COLUMN_THREADS, COLUMN_USER };
 
 struct tree {
 	const struct frame *f;
@@ -62,18 +53,19 @@ struct tree {
 
 static void choose_columns(struct tree *t)
 {
-	size_t left = t->g->width > NAME_MIN ? t->g->width - NAME_MIN : 0, x = t->g->width;
+	size_t left = t->g->width > NAME_MIN ? t->g->width - NAME_MIN : 0, taken = 0, x;
 
-	for (size_t i = 0; i < ARRAY_LEN(by_worth); i++) {
-		enum column c = by_worth[i];
+	for (unsigned rank = 1; rank <= COLUMN_COUNT; rank++)
+		for (size_t c = 0; c < COLUMN_COUNT; c++) {
+			bool is_empty = c == COLUMN_FIGURES + FRAME_GPU && !t->f->head.gpus;
 
-		if (c == COLUMN_GPU && !t->f->head.gpus)
-			continue;
-		if (columns[c].width + 1U > left)
-			continue;
-		left -= columns[c].width + 1U;
-		t->has[c] = true;
-	}
+			if (columns[c].rank != rank || is_empty || columns[c].width + 1U > left)
+				continue;
+			left -= columns[c].width + 1U;
+			taken += columns[c].width + 1U;
+			t->has[c] = true;
+		}
+	x = MIN(t->g->width, NAME_MAX + taken);
 	for (size_t c = COLUMN_COUNT; c-- > 0;)
 		if (t->has[c]) {
 			x -= columns[c].width;
@@ -119,31 +111,31 @@ static void put_right(const struct tree *t, size_t y, enum column c, enum ink in
 static void put_left(const struct tree *t, size_t y, enum column c, enum ink ink, const char *text)
 {
 	if (t->has[c])
-		grid_text(t->g, y, t->x[c], columns[c].width, ink, text);
+		grid_text(t->g, y, t->x[c], c == COLUMN_DOING ? t->g->width : columns[c].width, ink,
+		          text);
 }
 
 /* Zero and unknown values are drawn in the quiet ink. */
-static void put_cpu(const struct tree *t, size_t y, double ratio, enum ink ink)
+static void put_figure(const struct tree *t, size_t y, enum frame_figure id, double value,
+                       enum ink ink)
 {
-	put_right(t, y, COLUMN_CPU, ratio > 0 ? ink : INK_QUIET, format_percent_bare(ratio).at);
+	enum column c = COLUMN_FIGURES + id;
+	enum ink shown = value > 0 ? ink : INK_QUIET;
+
+	if (isnan(value))
+		put_right(t, y, c, shown, "-");
+	else if (columns[c].unit == UNIT_PCT)
+		put_right(t, y, c, shown, format_percent_bare(value).at);
+	else if (columns[c].unit == UNIT_BYTES)
+		put_right(t, y, c, shown, format_bytes_short((uint64_t)value).at);
+	else
+		put_right(t, y, c, shown, format_count((uint64_t)value).at);
 }
 
-static void put_bytes(const struct tree *t, size_t y, enum column c, double bytes, enum ink ink)
+static void put_figures(const struct tree *t, size_t y, const double figure[FRAME_FIGURE_COUNT])
 {
-	put_right(t, y, c, bytes > 0 ? ink : INK_QUIET,
-	          isnan(bytes) ? "-" : format_bytes_short((uint64_t)bytes).at);
-}
-
-static void put_number(const struct tree *t, size_t y, enum column c, double n)
-{
-	if (!isnan(n))
-		put_right(t, y, c, INK_PLAIN, format_count((uint64_t)n).at);
-}
-
-static void put_gpu(const struct tree *t, size_t y, double ratio)
-{
-	if (!isnan(ratio))
-		put_right(t, y, COLUMN_GPU, INK_PLAIN, format_percent_bare(ratio).at);
+	for (enum frame_figure id = 0; id < FRAME_FIGURE_COUNT; id++)
+		put_figure(t, y, id, figure[id], INK_PLAIN);
 }
 
 static void put_age(const struct tree *t, size_t y, uint64_t ns)
@@ -237,16 +229,29 @@ static enum ink ink_of_end(enum job_status status)
 	                             : INK_PLAIN;
 }
 
+/* How it ended has the place of what it would do now. */
+static void put_end(const struct tree *t, size_t y, const struct frame_job *job)
+{
+	size_t first = t->g->width, end = 0;
+	char words[160];
+
+	for (enum column c = COLUMN_PROGRESS; c < COLUMN_AGE; c++) {
+		first = t->has[c] ? MIN(first, t->x[c]) : first;
+		end = t->has[c] ? t->x[c] + columns[c].width : end;
+	}
+	snprintf(words, sizeof words, "%s%s", job->status == JOB_FAILED ? "FAILED " : "",
+	         frame_str(t->f, job->result));
+	grid_text(t->g, y, first, end > first ? end - first : 0, ink_of_end(job->status), words);
+}
+
 static void put_progress(const struct tree *t, size_t y, const struct frame_job *job)
 {
 	double ratio = (double)job->completed_sheets / (double)MAX(job->total_sheets, 1U);
-	char text[32];
 
-	if (!t->has[COLUMN_PROGRESS])
-		return;
 	if (job->status != JOB_RUNNING) {
-		end_words(job->status, job->exit_code, job->signal, text, sizeof text);
-		put_left(t, y, COLUMN_PROGRESS, ink_of_end(job->status), text);
+		put_end(t, y, job);
+	} else if (!t->has[COLUMN_PROGRESS]) {
+		return;
 	} else if (job->total_sheets) {
 		graph_bar(t->g, y, t->x[COLUMN_PROGRESS], BAR, INK_GOOD, ratio);
 		grid_printf(t->g, y, t->x[COLUMN_PROGRESS] + BAR, 5, INK_PLAIN, "%4.0f%%",
@@ -281,7 +286,7 @@ static void put_job(const struct tree *t, size_t y, const struct top_row *row)
 	const struct frame_job *job = &t->f->jobs.at[row->index];
 	uint64_t end_ns = job->ended_ns ? job->ended_ns : t->f->head.wall_ns;
 	size_t x = put_opener(t, y, row);
-	double part = job->used_bytes / job->limit_bytes;
+	double part = job->figure[FRAME_MEM] / job->limit_bytes;
 
 	x = grid_text(t->g, y, x, room(t, x), INK_STRONG, frame_str(t->f, job->id));
 	put_step(t, y, x, job);
@@ -291,11 +296,10 @@ static void put_job(const struct tree *t, size_t y, const struct top_row *row)
 		put_age(t, y, end_ns - MIN(job->started_ns, end_ns));
 	if (job->status != JOB_RUNNING)
 		return;
-	put_cpu(t, y, job->cpu_ratio, INK_STRONG);
-	put_bytes(t, y, COLUMN_MEM, job->used_bytes, part >= 0.8 ? top_ink_of_ratio(part) : INK_STRONG);
-	put_bytes(t, y, COLUMN_IO, job->io_bps, INK_PLAIN);
-	put_number(t, y, COLUMN_THREADS, job->threads);
-	put_gpu(t, y, job->gpu_ratio);
+	put_figures(t, y, job->figure);
+	put_figure(t, y, FRAME_CPU, job->figure[FRAME_CPU], INK_STRONG);
+	put_figure(t, y, FRAME_MEM, job->figure[FRAME_MEM],
+	           part >= 0.8 ? top_ink_of_ratio(part) : INK_STRONG);
 }
 
 static void put_sheet(const struct tree *t, size_t y, const struct top_row *row)
@@ -318,10 +322,7 @@ static void put_sheet(const struct tree *t, size_t y, const struct top_row *row)
 		put_age(t, y, end_ns - MIN(sheet->started_ns, end_ns));
 	if (!sheet->procs)
 		return;
-	put_cpu(t, y, sheet->cpu_ratio, INK_PLAIN);
-	put_bytes(t, y, COLUMN_MEM, sheet->rss_bytes, INK_PLAIN);
-	put_bytes(t, y, COLUMN_IO, sheet->io_bps, INK_PLAIN);
-	put_number(t, y, COLUMN_THREADS, sheet->threads);
+	put_figures(t, y, sheet->figure);
 }
 
 const char *top_command(const struct frame *f, const struct frame_proc *p)
@@ -339,6 +340,10 @@ static const char *state_words(char state)
 	switch (state) {
 	case 'R':
 		return "running";
+	case 'S':
+		return "sleeping";
+	case 'I':
+		return "idle";
 	case 'D':
 		return "disk wait";
 	case 'Z':
@@ -351,10 +356,20 @@ static const char *state_words(char state)
 	}
 }
 
+/* The call that takes its time, if it is traced; else what it waits in. */
+static const char *doing(const struct tree *t, const struct frame_proc *p)
+{
+	bool waits = p->state == 'S' || p->state == 'D';
+	const char *words = frame_str(t->f, p->call);
+
+	if (!*words && waits && t->has[COLUMN_DOING] && t->s->wait_words)
+		words = t->s->wait_words(t->s->waits, p->pid);
+	return *words ? words : state_words(p->state);
+}
+
 static void put_proc(const struct tree *t, size_t y, const struct top_row *row)
 {
 	const struct frame_proc *p = &t->f->procs.at[row->index];
-	const char *call = frame_str(t->f, p->call);
 	size_t x = put_opener(t, y, row);
 	char pid[16];
 
@@ -362,15 +377,12 @@ static void put_proc(const struct tree *t, size_t y, const struct top_row *row)
 	snprintf(pid, sizeof pid, "%d", (int)p->pid);
 	put_right(t, y, COLUMN_PID, INK_LABEL, pid);
 	put_user(t, y, p->uid);
-	put_cpu(t, y, p->cpu_ratio, p->cpu_ratio >= 0.9 ? INK_STRONG : INK_PLAIN);
-	put_bytes(t, y, COLUMN_MEM, p->rss_bytes, INK_PLAIN);
-	put_bytes(t, y, COLUMN_IO, p->io_bps, INK_PLAIN);
-	put_number(t, y, COLUMN_THREADS, p->threads);
-	put_number(t, y, COLUMN_FDS, p->fds);
-	put_gpu(t, y, p->gpu_ratio);
+	put_figures(t, y, p->figure);
+	if (p->figure[FRAME_CPU] >= 0.9)
+		put_figure(t, y, FRAME_CPU, p->figure[FRAME_CPU], INK_STRONG);
 	put_age(t, y, p->age_ns);
 	put_left(t, y, COLUMN_DOING, p->state == 'Z' || p->state == 'D' ? INK_WARN : INK_LABEL,
-	         *call ? call : state_words(p->state));
+	         doing(t, p));
 }
 
 static void put_row(const struct tree *t, size_t y, const struct top_row *row)
@@ -432,5 +444,7 @@ void top_tree_view(const struct frame *f, struct top_state *s, bool cursor, stru
 		grid_text(g, y, 1, g->width, INK_QUIET,
 		          f->source == FRAME_NONE ? "waiting for the first sample"
 		          : s->filter[0]          ? "nothing matches the filter; Esc clears it"
-		                                  : "no processes");
+		          : s->job && s->is_past  ? "this job did not run then; p goes to its peak"
+		          : s->job ? "this job does not run now: proctor report, or t for its past"
+		                   : "no processes");
 }

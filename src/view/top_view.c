@@ -33,12 +33,12 @@ static void draw_timeline(const struct frame *f, struct grid *g, size_t y, size_
 
 static size_t put_key(struct grid *g, size_t y, size_t x, const char *key, const char *what)
 {
-	size_t need = text_columns(key, strlen(key)) + text_columns(what, strlen(what)) + 3;
+	size_t need = text_columns(key, strlen(key)) + text_columns(what, strlen(what)) + 1;
 
-	if (x + need > g->width + 2)
+	if (x + need > g->width)
 		return x;
 	x = grid_put(g, y, x, g->width, INK_STRONG, key);
-	return grid_printf(g, y, x, g->width, INK_LABEL, " %s  ", what);
+	return grid_printf(g, y, x, g->width, INK_LABEL, " %s", what) + 2;
 }
 
 static void put_keys(const struct top_state *s, struct grid *g, size_t y)
@@ -74,15 +74,34 @@ static void put_prompt(struct grid *g, size_t y, const char *prompt, const char 
 	grid_put(g, y, x, 1, INK_SELECTED, " ");
 }
 
+/* The name is shortened, never the pid or the keys. */
 static void put_kill(const struct top_state *s, struct grid *g, size_t y)
 {
-	size_t x = grid_printf(g, y, 0, g->width, INK_BAD, "Send %s to ", s->menu ? "SIGKILL" : "SIGTERM");
+	bool is_wide = g->width >= 72;
+	const char *signal = s->menu ? "SIGKILL" : "SIGTERM",
+		   *other = s->menu ? "SIGTERM" : "SIGKILL";
+	char before[64], after[64];
+	size_t x, taken;
 
-	x = grid_text(g, y, x, g->width / 2, INK_STRONG, s->victim_name);
-	x = grid_put(g, y, x, g->width, INK_BAD, "?  ");
+	snprintf(before, sizeof before, is_wide ? "Send %s to " : "%s to ", signal);
+	if (!s->victim_pid)
+		snprintf(before + strlen(before), sizeof before - strlen(before),
+		         is_wide ? "all %zu processes of " : "all %zu of ", s->victim_count);
+	after[0] = '\0';
+	if (s->victim_pid)
+		snprintf(after, sizeof after, is_wide ? " (pid %d)" : " %d", (int)s->victim_pid);
+	taken = strlen(before) + strlen(after) +
+	        (is_wide ? strlen("?  y yes  n no  Tab SIGKILL") : strlen("? y n Tab"));
+	x = grid_put(g, y, 0, g->width, INK_BAD, before);
+	x = grid_text(g, y, x, g->width > taken ? g->width - taken : 1, INK_STRONG, s->victim_name);
+	x = grid_printf(g, y, x, g->width, INK_BAD, is_wide ? "%s?  " : "%s? ", after);
+	if (!is_wide) {
+		grid_put(g, y, x, g->width, INK_STRONG, "y n Tab");
+		return;
+	}
 	x = put_key(g, y, x, "y", "yes");
 	x = put_key(g, y, x, "n", "no");
-	put_key(g, y, x, "Tab", s->menu ? "SIGTERM" : "SIGKILL");
+	put_key(g, y, x, "Tab", other);
 }
 
 static void put_footer(const struct top_state *s, struct grid *g, size_t y)
@@ -105,20 +124,59 @@ static void put_footer(const struct top_state *s, struct grid *g, size_t y)
 
 /* ---- a page over the tree -------------------------------------------------------------------- */
 
-static void put_page(const struct top_state *s, struct grid *g, size_t y, size_t lines)
+/* How many bytes of the text fit into so many columns: up to a blank, if there is one. */
+static size_t fitting(const char *text, size_t n, size_t columns)
 {
-	const char *at = s->page.at ? s->page.at : "";
-	size_t line = 0;
+	size_t end = 0, blank = 0;
 
-	while (*at && line < s->menu + lines) {
-		const char *end = strchrnul(at, '\n');
-		char text[1024];
+	while (end < n) {
+		size_t len = MAX(text_utf8_len(text + end, n - end), (size_t)1);
 
-		snprintf(text, sizeof text, "%.*s", (int)MIN(end - at, 1000), at);
-		if (line >= s->menu)
-			grid_text(g, y + line - s->menu, 1, g->width, INK_PLAIN, text);
-		line++;
-		at = *end ? end + 1 : end;
+		if (text_columns(text, end + len) > columns)
+			return blank ? blank : MAX(end, len);
+		if (text[end] == ' ' && end)
+			blank = end;
+		end += len;
+	}
+	return n;
+}
+
+/* One line of it in as many of the screen as it needs, from number *line on; those that continue it are indented. */
+static void put_page_line(struct grid *g, size_t y, size_t first, size_t lines, const char *text,
+                          size_t n, size_t *line)
+{
+	size_t indent = 0;
+
+	do {
+		size_t room = g->width > indent + 2 ? g->width - indent - 1 : 1,
+		       taken = fitting(text, n, room);
+		char part[1024];
+
+		snprintf(part, sizeof part, "%.*s", (int)MIN(taken, sizeof part - 1), text);
+		if (*line >= first && *line < first + lines)
+			grid_text(g, y + *line - first, 1 + indent, g->width, INK_PLAIN, part);
+		++*line;
+		for (text += taken, n -= taken; n && *text == ' '; text++)
+			n--;
+		indent = MIN((size_t)8, g->width / 5);
+	} while (n);
+}
+
+/* Not further than to its end. */
+static void put_page(struct top_state *s, struct grid *g, size_t y, size_t lines)
+{
+	for (int pass = 0; pass < 2; pass++) {
+		const char *at = s->page.at ? s->page.at : "";
+		size_t line = 0;
+
+		while (*at) {
+			const char *end = strchrnul(at, '\n');
+
+			put_page_line(g, y, pass ? s->menu : SIZE_MAX - lines, lines, at,
+			              (size_t)(end - at), &line);
+			at = *end ? end + 1 : end;
+		}
+		s->menu = MIN(s->menu, line > lines ? line - lines : 0);
 	}
 }
 
@@ -126,8 +184,8 @@ static void put_sorts(const struct top_state *s, struct grid *g, size_t y, size_
 {
 	for (size_t i = 0; i < TOP_SORT_COUNT && i < lines; i++) {
 		grid_fill(g, y + i, 0, 24, INK_PLAIN, " ");
-		grid_printf(g, y + i, 0, 24, i == s->menu ? INK_SELECTED : INK_PLAIN, " sort by %-12s ",
-		            top_sort_name((enum top_sort)i));
+		grid_printf(g, y + i, 0, 24, i == s->menu ? INK_SELECTED : INK_PLAIN,
+		            " sort by %-12s ", top_sort_name((unsigned)i));
 	}
 }
 

@@ -5,7 +5,7 @@
 #include "view/grid.h"
 #include "view/top_state.h"
 
-#define TOP_COLUMNS_MAX 12
+#define TOP_COLUMNS_MAX (FRAME_FIGURE_COUNT + 5)
 
 /* Where things are, for the mouse. */
 struct top_layout {
@@ -13,7 +13,7 @@ struct top_layout {
 	size_t footer_y;
 	struct {
 		size_t x, end;
-		enum top_sort sort; /* TOP_SORT_COUNT: none */
+		unsigned sort; /* TOP_SORT_COUNT: none */
 	} column[TOP_COLUMNS_MAX];
 	size_t columns;
 };

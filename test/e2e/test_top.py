@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """proctor top: text and JSON without a screen, and the screen in a terminal."""
+import contextlib
 import json
 import os
+import re
+import sqlite3
 import subprocess
 
 import pytest
@@ -47,6 +50,15 @@ def test_one_screen_shows_the_job_its_step_and_the_sampler(alone, children, gate
 	gate.open()
 
 
+@pytest.mark.needs_root
+def test_what_a_process_waits_in_is_shown(alone, children):
+	sleeper, reader = children.spawn(["sleep", "300.25"]), children.spawn(["sh", "-c", "read line <&0"], stdin=subprocess.PIPE)
+	def doing():
+		lines = top(alone, "--once", "--width", "160", "--height", "400").splitlines()
+		return {int(words[0]): words[1] for words in (re.findall(r" (%d|%d) .* \d+s (.*)$" % (sleeper.pid, reader.pid), line) for line in lines) for words in words}
+	wait_for(lambda: doing() == {sleeper.pid: "clock_nanosleep", reader.pid: "read pipe"})
+
+
 @pytest.mark.parametrize("width,height", [(40, 10), (300, 80), (1, 1)])
 def test_one_screen_fits_any_size(alone, width, height):
 	lines = top(alone, "--once", "--width", width, "--height", height).split("\n")
@@ -66,11 +78,31 @@ def test_json_has_a_snapshot_a_line_with_jobs(alone, children, gate):
 
 def test_json_of_one_job_has_only_that(alone, children, gate):
 	start_job(alone, children, gate)
-	def snapshot():
-		return json.loads(top(alone, "--json", "--once", "--job", "eater"))
-	found = wait_for(lambda: (s := snapshot())["processes"] and s)
-	assert {p["job_id"] for p in found["processes"]} == {"eater"}
+	wait_for(lambda: alone.sql("SELECT 1 FROM jobs"))
+	for name in ("eater", "last", "sh", "ate"):  # as in every verb: an id, the latest, a type, a part
+		def snapshot(name=name):
+			return json.loads(top(alone, "--json", "--once", "--job", name))
+		found = wait_for(lambda: (s := snapshot())["processes"] and s)
+		assert {p["job_id"] for p in found["processes"]} == {"eater"}
 	gate.open()
+
+
+@pytest.mark.parametrize("form", [["--once"], ["--json"], ["--json", "--history", "1h"], ["--once", "--history", "1h"]])
+def test_a_job_that_is_not_there_is_an_error_with_a_remedy(alone, form):
+	done = alone("top", "--job", "nope", *form)
+	assert (done.returncode, done.stdout) == (3, "") and "start with: proctor run" in done.stderr
+	assert alone("run", "--job-id", "over", "--", "true").returncode == 0
+	done = alone("top", "--job", "nope", *form)
+	assert (done.returncode, done.stdout) == (3, "") and "no job 'nope'" in done.stderr and "proctor ls" in done.stderr
+
+
+def test_a_job_that_ended_long_ago_is_not_waited_for(alone):
+	assert alone("run", "--job-id", "over", "--", "true").returncode == 0
+	with contextlib.closing(sqlite3.connect(alone.state_dir / "proctor.db")) as store, store:
+		store.execute("UPDATE job SET started = started - 9000, ended = ended - 9000")
+	done = alone("top", "--once", "--job", "over")
+	assert (done.returncode, done.stdout) == (1, "")
+	assert "job 'over' has ended; see: proctor report over, or proctor top --history 3h --job over" in done.stderr
 
 
 def test_the_past_is_one_document(alone):
@@ -80,10 +112,17 @@ def test_the_past_is_one_document(alone):
 	assert past["snapshot_count"] == len(past["snapshots"]) >= 2
 	assert past["event_count"] == len(past["events"])
 	assert past["snapshots"][0]["processes"]
-	# A share needs the snapshot before, too: that it was nothing is not known.
-	assert {snapshot["psi_cpu_percent"] for snapshot in past["snapshots"]} == {None}
+	shares = [snapshot["psi_cpu_percent"] for snapshot in past["snapshots"]]
+	assert shares[0] is None and all(0 <= share <= 100 for share in shares[1:]), shares  # a share needs the snapshot before, too
 	screen = top(alone, "--history", "1h", "--once", "--width", "100", "--height", "24")
 	assert "recorded" in screen.splitlines()[0] and "in no job" in screen
+
+
+def test_the_past_of_one_job_begins_where_it_ran(alone):
+	assert alone("run", "--job-id", "over", "--interval", "0.05", "--", "sleep", "0.5").returncode == 0
+	assert alone("run", "--job-id", "later", "--interval", "0.05", "--", "sleep", "0.3").returncode == 0
+	lines = top(alone, "--history", "1h", "--once", "--job", "over", "--width", "80", "--height", "24").splitlines()
+	assert "over" in lines[4] and "running" in lines[4] and "sleep 0.5" in lines[5], "\n".join(lines)
 
 
 @pytest.fixture
@@ -143,7 +182,7 @@ def test_an_id_that_only_other_users_have_is_refused_if_it_is_not_unique(daemon,
 			assert [p["pid"] for p in json.loads(done.stdout)["processes"]] == [worker.pid]
 	for form in (["--json"], [], ["--json", "--history", "1h"]):
 		done = daemon.proctor("top", "--once", "--job", "theirs", *form)
-		assert done.returncode == 1 and "several users have a job 'theirs'" in done.stderr, done
+		assert done.returncode == 1 and "'theirs' could be any of 2 jobs" in done.stderr and "USER:JOB" in done.stderr, done
 
 
 @pytest.mark.needs_root
@@ -160,7 +199,27 @@ def test_without_a_terminal_it_explains_what_to_do(alone):
 	assert done.returncode == 2
 	assert "--once" in done.stderr and "--json" in done.stderr
 	done = alone("top", "--history", "1h", "--once")
-	assert done.returncode == 1 and done.stderr.startswith("proctor: ")
+	assert done.returncode == 3 and "no store at" in done.stderr and "proctor run" in done.stderr
+
+
+def test_a_stream_goes_on_with_the_next_daemon(daemon, children):
+	stream = children.spawn([daemon.proctor.binary, "top", "--json"], env=daemon.proctor.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+	first = json.loads(stream.stdout.readline())["daemon_pid"]
+	daemon.stop()
+	assert "the daemon is gone" in stream.stderr.readline()
+	daemon.start()
+	assert wait_for(lambda: json.loads(stream.stdout.readline())["daemon_pid"] not in (first, None), step=0)
+	stream.terminate()
+	stream.wait(timeout=60)
+
+
+def test_the_timeline_keeps_marks_and_deaths_in_a_storm_of_processes(daemon):
+	script = "%s mark epoch n=1; i=0; while [ $i -lt 150 ]; do true | true; i=$((i+1)); done; sleep 9 & kill -9 $!; wait $!; exit 0"
+	assert daemon.proctor("run", "--job-id", "storm", "--", "sh", "-c", script % daemon.proctor.binary).returncode == 0
+	def screen():
+		text = top(daemon.proctor, "--once", "--width", "120", "--height", "44")
+		return "died of SIGKILL" in text and text
+	assert re.search(r'mark +storm +epoch \{"n":1\}', wait_for(screen))
 
 
 def test_the_host_ends_with_its_reader(alone, children):

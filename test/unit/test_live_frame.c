@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "top/live_frame.h"
 
-#include <errno.h>
 #include <math.h>
 
 #include "check.h"
@@ -58,10 +57,10 @@ static void test_live_frame__has_what_the_server_answered_and_no_more(void **sta
 	assert_int_equal(f.procs.len, 2);
 	assert_string_equal(frame_str(&f, f.procs.at[0].command), "a \"b\"\x1b{[");
 	assert_string_equal(frame_str(&f, f.procs.at[0].call), "futex 41%");
-	assert_true(f.procs.at[0].cpu_ratio == 1.5 && isnan(f.procs.at[0].fds) && f.procs.at[0].io_bps == 10);
+	assert_true(f.procs.at[0].figure[FRAME_CPU] == 1.5 && isnan(f.procs.at[0].figure[FRAME_FDS]) && f.procs.at[0].figure[FRAME_IO] == 10);
 	assert_true(f.procs.at[0].job == 0 && f.procs.at[0].sheet == 2 && f.procs.at[1].job == -1);
-	assert_true(isnan(f.procs.at[1].cpu_ratio) && isnan(f.procs.at[1].rss_bytes));
-	assert_true(f.jobs.at[0].cpu_ratio == 1.6 && f.jobs.at[0].is_used_known);
+	assert_true(isnan(f.procs.at[1].figure[FRAME_CPU]) && isnan(f.procs.at[1].figure[FRAME_MEM]));
+	assert_true(f.jobs.at[0].figure[FRAME_CPU] == 1.6 && !isnan(f.jobs.at[0].measured[FRAME_MEM]));
 	assert_int_equal(f.sheets.at[0].procs, 1);
 	assert_int_equal(f.anomalies.len, 1);
 	/* The job and its sheet began, the anomaly, the kill; the exit by itself is left out. */
@@ -69,6 +68,17 @@ static void test_live_frame__has_what_the_server_answered_and_no_more(void **sta
 	assert_string_equal(frame_str(&f, f.events.at[3].what), "a 12: SIGKILL sent by the kernel");
 	for (size_t i = 0; i < ARRAY_LEN(loaded); i++)
 		json_decref(loaded[i]);
+	from.events = from.status = NULL;
+	from.snapshot = loaded[0] = load(head.at);
+	from.jobs = loaded[1] = load("{\"jobs\":[{\"job_id\":\"train\",\"status\":\"failed\",\"signal_num\":9,\"ended_at\":7.0,"
+	                             "\"result\":\"out of memory (own limit 1.0 GiB)\"},"
+	                             "{\"job_id\":\"old\",\"status\":\"failed\",\"signal_num\":9}]}");
+	live_frame_fill(&from, FRAME_DAEMON, NULL, &f);
+	assert_string_equal(frame_str(&f, f.jobs.at[0].result), "out of memory (own limit 1.0 GiB)");
+	assert_string_equal(frame_str(&f, f.events.at[0].what), "FAILED: out of memory (own limit 1.0 GiB)");
+	assert_string_equal(frame_str(&f, f.jobs.at[1].result), "SIGKILL"); /* an older server has no words */
+	json_decref(loaded[0]);
+	json_decref(loaded[1]);
 	program_names_done(&names);
 	buf_done(&head);
 	frame_done(&f);
@@ -94,7 +104,7 @@ static const char twin_events[] =
 	"{\"events\":[{\"timestamp\":9.5,\"pid\":21,\"event_type\":\"kill\",\"signal_num\":9,"
 	"\"job_id\":\"train\",\"job_uid\":1000,\"details\":\"\"}]}";
 
-static void fill_twins(struct job_pick *only, struct frame *f)
+static void fill_twins(const struct job_key *only, struct frame *f)
 {
 	struct live_answers from = { .processes = scan_str(twin_processes) };
 	json_t *loaded[] = { load("{\"seq\":7}"), load(twin_jobs), load(twin_status),
@@ -119,44 +129,30 @@ static void test_live_frame__gives_jobs_of_the_same_id_to_their_users(void **sta
 	assert_int_equal(f.procs.at[2].job, -1); /* of a user whose job is not listed */
 	assert_int_equal(f.procs.at[3].job, 0);  /* an older server names no user */
 	assert_int_equal(f.procs.at[4].job, -1);
-	assert_true(f.jobs.at[0].cpu_ratio == 0.2 && f.jobs.at[1].cpu_ratio == 0.1);
+	assert_true(f.jobs.at[0].figure[FRAME_CPU] == 0.2 && f.jobs.at[1].figure[FRAME_CPU] == 0.1);
 	assert_int_equal(f.sheets.at[1].procs, 1);
 	assert_int_equal(f.anomalies.at[0].job_uid, 0);
 	assert_int_equal(f.events.at[f.events.len - 1].job_uid, 1000);
 	frame_done(&f);
 }
 
-static void test_live_frame__shows_the_one_job_that_a_name_means_to_the_user(void **state)
+static void test_live_frame__shows_one_job_of_one_user(void **state)
 {
 	static const struct {
-		const char *typed;
-		uint32_t uid, wanted;
-		size_t events,
-			anomalies; /* job, sheet, and the anomaly of one or the kill of the other */
-	} cases[] = {
-		{ "train", 0, 0, 3, 1 },
-		{ "train", 1000, 1000, 3, 0 },
-		{ "1000:train", 0, 1000, 3, 0 },
-		{ "0:train", 1000, 0, 3, 1 },
-	};
-	struct job_pick pick;
+		uint32_t uid;
+		size_t events, anomalies; /* job, sheet, and the anomaly of one or the kill of the other */
+	} cases[] = { { 0, 3, 1 }, { 1000, 3, 0 } };
 	struct frame f = { 0 };
-	struct err err = { 0 };
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		job_pick_init(&pick, cases[i].typed, cases[i].uid);
-		fill_twins(&pick, &f);
-		assert_int_equal(job_pick_check(&pick, &err), 0);
+		fill_twins(&(struct job_key){ cases[i].uid, "train" }, &f);
 		assert_int_equal(f.jobs.len, 1);
-		assert_int_equal(f.jobs.at[0].uid, cases[i].wanted);
-		assert_int_equal(f.procs.at[0].pid, cases[i].wanted ? 21 : 20);
+		assert_int_equal(f.jobs.at[0].uid, cases[i].uid);
+		assert_int_equal(f.procs.at[0].pid, cases[i].uid ? 21 : 20);
 		assert_int_equal(f.events.len, cases[i].events);
 		assert_int_equal(f.anomalies.len, cases[i].anomalies);
 	}
-	job_pick_init(&pick, "train", 33);
-	fill_twins(&pick, &f);
-	assert_int_equal(job_pick_check(&pick, &err), -EINVAL);
-	assert_string_equal(err.msg, "several users have a job 'train': 1000:train, 0:train");
+	fill_twins(&(struct job_key){ 33, "train" }, &f);
 	assert_int_equal(f.jobs.len + f.procs.len + f.events.len, 0);
 	frame_done(&f);
 }
@@ -191,6 +187,6 @@ static void test_snapshot_text__knows_answers_from_notifications(void **state)
 
 RUN_TESTS(TEST(test_live_frame__has_what_the_server_answered_and_no_more),
           TEST(test_live_frame__gives_jobs_of_the_same_id_to_their_users),
-          TEST(test_live_frame__shows_the_one_job_that_a_name_means_to_the_user),
+          TEST(test_live_frame__shows_one_job_of_one_user),
           TEST(test_snapshot_text__survives_text_that_ends_anywhere),
           TEST(test_snapshot_text__knows_answers_from_notifications))

@@ -18,11 +18,11 @@ static void add_process(struct frame *f, pid_t pid, int32_t job, uint32_t sheet,
 	p->ppid = 1;
 	p->job = job;
 	p->sheet = sheet;
-	p->cpu_ratio = cpu;
-	p->rss_bytes = rss;
-	p->io_bps = cpu * 1e6;
-	p->threads = 4;
-	p->fds = 12;
+	p->figure[FRAME_CPU] = cpu;
+	p->figure[FRAME_MEM] = rss;
+	p->figure[FRAME_IO] = cpu * 1e6;
+	p->figure[FRAME_THREADS] = 4;
+	p->figure[FRAME_FDS] = 12;
 	p->age_ns = 492 * NS_PER_S;
 	p->state = cpu > 0 ? 'R' : 'S';
 	p->command = frame_keep_str(f, command);
@@ -60,8 +60,8 @@ static void add_jobs(struct frame *f)
 	job->total_sheets = 3;
 	job->completed_sheets = 1;
 	job->current_sheet = 2;
-	job->cpu_ratio = 4.12;
-	job->used_bytes = 6.1e9;
+	job->measured[FRAME_CPU] = 4.12;
+	job->measured[FRAME_MEM] = 6.1e9;
 	job->limit_bytes = 33.5e9;
 	job->limit_source = frame_keep_str(f, "machine");
 	job->command = frame_keep_str(f, "python train.py --epochs 3");
@@ -69,7 +69,7 @@ static void add_jobs(struct frame *f)
 	add_sheet(f, 0, 2, "fit", JOB_RUNNING);
 	job = frame_add_job(f, (struct job_key){ 0, "align-91c2" });
 	job->status = JOB_FAILED;
-	job->signal = 9;
+	job->result = frame_keep_str(f, "out of memory (own limit 8.0 GiB)");
 	job->started_ns = NOW_NS - 200 * NS_PER_S;
 	job->ended_ns = NOW_NS - 14 * NS_PER_S;
 	a = vec_push(&f->anomalies, 10);
@@ -250,9 +250,75 @@ static void test_frame__adds_what_is_known_and_nothing_else(void **state)
 	frame_add_job(&f, (struct job_key){ 0, "j" });
 	add_process(&f, 5, 0, 0, NAN, 1e6, "a");
 	frame_complete(&f, NULL);
-	assert_true(isnan(f.jobs.at[0].cpu_ratio));
-	assert_true(f.jobs.at[0].used_bytes == 1e6 && !f.jobs.at[0].is_used_known);
+	assert_true(isnan(f.jobs.at[0].figure[FRAME_CPU]));
+	assert_true(f.jobs.at[0].figure[FRAME_MEM] == 1e6);
 	frame_done(&f);
+}
+
+static void test_top_view__wraps_pages_and_scrolls_to_their_end(void **state)
+{
+	struct top_state s = { .mode = TOP_READING, .menu = 99, .page_title = "page" };
+	struct buf out = { 0 };
+
+	buf_puts(&s.page, "first\n  F1 h ?   trace the system calls of the process\n\nlast\n");
+	draw(24, 7, true, &s, &out);
+	assert_int_equal(s.menu, 2);
+	assert_string_equal(out.at, "page\n\n     system calls of\n     the process\n\n last\n"
+	                            "Esc back  ↑ ↓ scroll\n");
+	buf_done(&out);
+	top_state_done(&s);
+}
+
+static void draw_question(size_t width, pid_t pid, const char *name, struct buf *out)
+{
+	struct top_state s = { .mode = TOP_KILLING, .victim_pid = pid, .victim_count = pid ? 1 : 12 };
+
+	snprintf(s.victim_name, sizeof s.victim_name, "%s", name);
+	draw(width, 10, true, &s, out);
+	top_state_done(&s);
+}
+
+static void test_top_view__names_what_is_to_be_killed_in_any_width(void **state)
+{
+	static const struct {
+		size_t width;
+		pid_t pid;
+		const char *name, *question;
+	} cases[] = {
+		{ 80, 4711, "python train.py --epochs 3000 --rate 0.001",
+		  "Send SIGTERM to python train.py --epochs … (pid 4711)?  y yes  n no  Tab SIGKILL\n" },
+		{ 40, 4711, "python train.py --epochs 3", "SIGTERM to python train.p… 4711? y n Tab\n" },
+		{ 40, 0, "train.py-7f3a", "SIGTERM to all 12 of train.py-…? y n Tab\n" },
+		{ 120, 0, "train.py-7f3a",
+		  "Send SIGTERM to all 12 processes of train.py-7f3a?  y yes  n no  Tab SIGKILL\n" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct buf out = { 0 };
+		size_t len = strlen(cases[i].question);
+
+		draw_question(cases[i].width, cases[i].pid, cases[i].name, &out);
+		assert_true(out.len > len);
+		assert_string_equal(out.at + out.len - len, cases[i].question);
+		buf_done(&out);
+	}
+}
+
+static void test_grid__puts_a_part_as_a_whole_or_not_at_all(void **state)
+{
+	const struct style style = { .width = 8 };
+	struct buf out = { 0 };
+	struct grid g = { 0 };
+
+	grid_begin(&g, 8, 2, true);
+	assert_int_equal(grid_part(&g, 0, 0, INK_PLAIN, "mem %d", 12), 6);
+	assert_int_equal(grid_part(&g, 0, 6, INK_PLAIN, "/%d", 345), 6);
+	assert_int_equal(grid_part(&g, 0, 6, INK_PLAIN, "G"), 7);
+	grid_right(&g, 1, 8, 5, INK_PLAIN, "1,234,567"); /* no false figure */
+	grid_show(&g, CANVAS(&style, &out));
+	assert_string_equal(out.at, "mem 12G\n   1,23…\n");
+	buf_done(&out);
+	grid_done(&g);
 }
 
 static void test_grid__cuts_what_does_not_fit_and_keeps_wide_characters_whole(void **state)
@@ -268,7 +334,7 @@ static void test_grid__cuts_what_does_not_fit_and_keeps_wide_characters_whole(vo
 	grid_text(&g, 2, 0, 9, INK_PLAIN, "a\tb\x1b");
 	grid_put(&g, 9, 9, 9, INK_PLAIN, "outside");
 	grid_show(&g, CANVAS(&style, &out));
-	assert_string_equal(out.at, "日本\n x本\na…\n");
+	assert_string_equal(out.at, "日本…\n x本\na…\n");
 	buf_done(&out);
 	grid_done(&g);
 }
@@ -281,4 +347,7 @@ RUN_TESTS(TEST(test_top_view__shows_the_job_that_eats_the_machine_first),
           TEST(test_frame__keeps_one_job_if_asked_to),
           TEST(test_top_state__tells_jobs_of_two_users_with_the_same_id_apart),
           TEST(test_frame__adds_what_is_known_and_nothing_else),
+          TEST(test_top_view__wraps_pages_and_scrolls_to_their_end),
+          TEST(test_top_view__names_what_is_to_be_killed_in_any_width),
+          TEST(test_grid__puts_a_part_as_a_whole_or_not_at_all),
           TEST(test_grid__cuts_what_does_not_fit_and_keeps_wide_characters_whole))
