@@ -3,8 +3,8 @@
 #pragma once
 
 #include "cli/cli.h"
+#include "view/page_view.h"
 
-/* The template as text. CLI_OK, or CLI_FAILED, logged: proctor was built without it. */
-int page_file_load(struct buf *ret);
-/* "-": to stdout. CLI_OK, or CLI_FAILED, logged. */
-int page_file_write(const char *path, const struct buf *page);
+/* Fills the parts into the template. "-": to stdout. A file is replaced as a whole, or not at all. CLI_OK, or
+ * CLI_FAILED, logged. */
+int page_file_write(const char *path, const struct page_parts *parts);

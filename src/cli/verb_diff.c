@@ -156,11 +156,22 @@ static int check_conditions(const struct cli *cli, const struct diff_input *in)
 
 struct request {
 	const char *html;           /* the file; NULL: none */
+	bool markdown;
 	const char *first, *second; /* first NULL: the median of so many runs */
 	uint64_t against;
 	struct diff_condition conditions[CONDITIONS_MAX];
 	size_t n_conditions;
 };
+
+static int print_markdown(const struct cli *cli, const struct diff_input *in)
+{
+	cleanup(buf_done) struct buf out = { 0 };
+	int status;
+
+	diff_markdown(in, &out);
+	status = cli_print(&out);
+	return status == CLI_OK ? check_conditions(cli, in) : status;
+}
 
 static int print(const struct cli *cli, const struct diff_input *in)
 {
@@ -196,17 +207,11 @@ static int write_page(const struct cli *cli, const char *file, const struct diff
                       const struct page_report *a, const struct page_report *b)
 {
 	const struct page_report *const pages[] = { a, b };
-	cleanup(buf_done) struct buf template = { 0 };
-	cleanup(buf_done) struct buf out = { 0 };
-	int status = page_file_load(&template);
+	cleanup(page_parts_done) struct page_parts parts = { 0 };
+	int status;
 
-	if (status != CLI_OK)
-		return status;
-	if (!page_view_diff(in, pages, template.at, &out)) {
-		log_error("the template of the page is damaged: install proctor again");
-		return CLI_FAILED;
-	}
-	status = page_file_write(file, &out);
+	page_view_diff(in, pages, &parts);
+	status = page_file_write(file, &parts);
 	return status == CLI_OK ? check_conditions(cli, in) : status;
 }
 
@@ -245,7 +250,7 @@ static int compare(const struct cli *cli, const struct request *rq)
 	in.runs = runs.known.len;
 	in.wanted = rq->first ? 0 : (size_t)rq->against;
 	if (!rq->html)
-		return print(cli, &in);
+		return rq->markdown ? print_markdown(cli, &in) : print(cli, &in);
 	end_pages(&recorded, &in, &a, &b);
 	return write_page(cli, rq->html, &in, &a, &b);
 }
@@ -261,14 +266,16 @@ static int run(struct cli *cli, int argc, char **argv)
 		  "exit with status 1 if cpu>1.2x, memory>+20%, time>10s, …" },
 		{ "html", 0, OPT_PATH, &rq.html, "FILE",
 		  "write a page with both runs over each other (-: stdout)" },
+		{ "markdown", 0, OPT_FLAG, &rq.markdown, NULL,
+		  "as Markdown, for merge requests and summaries of CI jobs" },
 		CLI_COMMON_OPTS(cli),
 	};
 	int words, status;
 
 	if (!cli_parse(cli, opts, argc, argv, &words))
 		return cli->status;
-	if (rq.html && cli->json)
-		return cli_usage(cli, "--html and --json exclude each other");
+	if (rq.markdown + (rq.html != NULL) + cli->json > 1)
+		return cli_usage(cli, "--html, --markdown and --json exclude each other");
 	if (rq.against != NO_NUMBER && (!rq.against || rq.against > DIFF_BASELINE_MAX))
 		return cli_usage(cli, "--against: write a number from 1 to %d", DIFF_BASELINE_MAX);
 	if (rq.against != NO_NUMBER && words > 1)
@@ -289,7 +296,7 @@ static int run(struct cli *cli, int argc, char **argv)
 const struct verb verb_diff = {
 	.name = "diff",
 	.summary = "two jobs side by side, and which sheets and programs differ",
-	.usage = "JOB JOB | [JOB] --against N [--fail-if CONDITION]… [--html FILE | --json]",
+	.usage = "JOB JOB | [JOB] --against N [--fail-if CONDITION]… [--html FILE | --markdown | --json]",
 	.about = CLI_JOB_HELP
 	"\nA ratio is the second job's figure divided by the first's. In the first line, a change of less than\n"
 	"5 % is unchanged (10 % where a figure was sampled), and 20 ms or 1 MiB are too small to compare.\n"

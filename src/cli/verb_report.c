@@ -84,36 +84,12 @@ static int show_markdown(const struct report *report)
 	return cli_print(&out);
 }
 
-/* The daemon renders its reports itself, as text and as JSON. */
-static int refuse_daemons(const struct job *job, const char *form)
-{
-	log_error(
-		"job '%s' is only in the daemon's store, of which there is no %s; see: proctor report %s",
-		job->id, form, job->id);
-	return CLI_FAILED;
-}
-
-static int write_page(const struct page_report *page, const char *file)
-{
-	cleanup(buf_done) struct buf template = { 0 };
-	cleanup(buf_done) struct buf out = { 0 };
-	struct verdict verdict = { 0 };
-	int status = page_file_load(&template);
-
-	if (status != CLI_OK)
-		return status;
-	judge(&page->report, &verdict);
-	if (!page_view(page, &verdict, template.at, &out)) {
-		log_error("the template of the page is damaged: install proctor again");
-		return CLI_FAILED;
-	}
-	return page_file_write(file, &out);
-}
-
 /* The page of a job with all its processes. */
 static int show_page(struct job_selection *recorded, const struct job *job, const char *file)
 {
 	cleanup(page_report_done) struct page_report page = { .report.job = *job };
+	cleanup(page_parts_done) struct page_parts parts = { 0 };
+	struct verdict verdict = { 0 };
 	struct err err = { 0 };
 	int status;
 
@@ -125,7 +101,26 @@ static int show_page(struct job_selection *recorded, const struct job *job, cons
 	if (page_report_gather(&page, recorded->reader, job_view_took_ns(job, page.report.now_ns),
 	                       &err) < 0)
 		log_warn("earlier runs are left out: %s", err.msg);
-	return write_page(&page, file);
+	judge(&page.report, &verdict);
+	page_view(&page, &verdict, &parts);
+	return page_file_write(file, &parts);
+}
+
+/* The daemon renders what is in its store. */
+static int show_daemons(const struct cli *cli, struct daemon_jobs *others, const struct job *job,
+                        const struct request *rq)
+{
+	cleanup(page_parts_done) struct page_parts parts = { 0 };
+	cleanup(buf_done) struct buf text = { 0 };
+	int status;
+
+	if (!rq->html && !rq->markdown)
+		return daemon_jobs_report(others, cli, job);
+	status = rq->html ? daemon_jobs_page(others, job, &parts)
+	                  : daemon_jobs_markdown(others, job, &text);
+	if (status != CLI_OK)
+		return status;
+	return rq->html ? page_file_write(rq->html, &parts) : cli_print(&text);
 }
 
 static int show(const struct cli *cli, const struct request *rq)
@@ -138,12 +133,10 @@ static int show(const struct cli *cli, const struct request *rq)
 
 	if (status == CLI_OK)
 		status = job_selection_find(&recorded, rq->job, &report.job, &is_daemons);
-	if (status == CLI_OK && is_daemons && (rq->markdown || rq->html))
-		return refuse_daemons(&report.job, rq->html ? "HTML" : "Markdown");
+	if (status == CLI_OK && is_daemons)
+		return show_daemons(cli, &recorded.others, &report.job, rq);
 	if (status == CLI_OK && rq->html)
 		return show_page(&recorded, &report.job, rq->html);
-	if (status == CLI_OK && is_daemons)
-		return daemon_jobs_report(&recorded.others, cli, &report.job);
 	if (status == CLI_OK)
 		status = job_selection_gather(&recorded, &report);
 	if (status != CLI_OK)

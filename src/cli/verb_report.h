@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cli/cli.h"
-#include "report/job_report.h"
+#include "report/report.h"
 
 /* CLI_OK, or another status, logged. */
 int verb_report_text(const struct cli *cli, const char *job_id, struct buf *to);

@@ -2,7 +2,7 @@
 /* diff_baseline.h - several runs as one to compare with: the median of each figure, sheet and program. */
 #pragma once
 
-#include "report/job_report.h"
+#include "report/report.h"
 
 #define DIFF_BASELINE_MAX 100
 

@@ -2,7 +2,7 @@
 /* diff_report.h - two jobs compared: which of their parts belong together, and how their figures compare. */
 #pragma once
 
-#include "report/job_report.h"
+#include "report/report.h"
 
 struct diff_pair {
 	struct figure a, b;

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "report/job_report.h"
+#include "report/report.h"
 
 #define GAP_MIN_NS NS_PER_S /* shorter ones are only in the events */
 

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "model/own_program.h"
 
 /* Thousands of processes share a few names and commands. */
 static size_t find_text(struct page_report *page, const char *text)
@@ -58,8 +59,55 @@ void page_report_begin(struct page_report *page)
 	page->report.also_self = page;
 }
 
+/* ---- the I/O of children ------------------------------------------------------------------------- */
+
+/* The kernel adds the I/O of a child to the parent that waits for it. Whether one did is not recorded: what
+ * is left may have been more. */
+static void take_away(struct figure *parent, struct figure child)
+{
+	if (!figure_is_known(*parent) || !figure_is_known(child) || !child.value)
+		return;
+	parent->quality = child.quality == QUALITY_EXACT
+	                          ? quality_join(parent->quality, QUALITY_AT_LEAST)
+	                          : QUALITY_SAMPLED;
+	if (child.value > parent->value)
+		*parent = (struct figure){ 0 };
+	else
+		parent->value -= child.value;
+}
+
+static bool may_have_waited(const struct page_process *parent, const struct page_process *child)
+{
+	return child->ended_ns && child->started_ns >= parent->started_ns &&
+	       (!parent->ended_ns || child->ended_ns <= parent->ended_ns);
+}
+
+/* A parent comes before its children, whose own are whole when they are taken away from it. */
+static void separate_io(struct page_report *page)
+{
+	cleanup(map_done) struct map index_of = { 0 }; /* pid → the index of its latest process */
+	const struct figure missing = { 0 };
+
+	for (size_t i = 0; i < page->processes.len; i++) {
+		struct page_process *p = &page->processes.at[i], *parent;
+		uint64_t at;
+
+		parent = map_get(&index_of, (uint64_t)p->ppid, &at) ? &page->processes.at[at]
+		                                                    : NULL;
+		map_put(&index_of, (uint64_t)p->id.pid, i);
+		if (!parent || !may_have_waited(parent, p))
+			continue;
+		take_away(&parent->read_bytes, p->read_bytes);
+		take_away(&parent->written_bytes, p->written_bytes);
+	}
+	vec_each(&page->processes, p)
+		if (own_program_is_one(page_report_text(page, p->name)))
+			p->read_bytes = p->written_bytes = missing; /* those of its command */
+}
+
 void page_report_end(struct page_report *page, uint64_t took_ns)
 {
+	separate_io(page);
 	run_curve_set_make(&page->report, took_ns, &page->curves);
 	run_band_begin(&page->band, took_ns);
 }

@@ -15,7 +15,8 @@ struct page_process {
 	uint64_t started_ns, ended_ns; /* wall clock; 0: not known, or it lives */
 	bool has_exit_code, core_dumped;
 	int exit_code, signal;
-	struct figure cpu_time_ns, peak_rss_bytes, read_bytes, written_bytes;
+	struct figure cpu_time_ns, peak_rss_bytes;
+	struct figure read_bytes, written_bytes; /* without those of its children */
 	size_t name, command; /* in texts */
 };
 

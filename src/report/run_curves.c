@@ -13,9 +13,8 @@ const struct run_curve_info run_curves[RUN_CURVE_COUNT] = { RUN_CURVES(X) };
 #undef X
 
 #define GAP_TICKS 3 /* so many intervals without a sample are a gap */
-#define GAP_EDGE_S 0.001
 
-/* ---- the values of one sample ------------------------------------------------------------------ */
+/* ---- the values between two samples ------------------------------------------------------------- */
 
 static double known(struct figure f, double unit)
 {
@@ -31,19 +30,21 @@ static double rate(struct figure before, struct figure now, double seconds)
 	return (double)(now.value - before.value) / seconds;
 }
 
-/* `before` is NULL for the first sample. */
-static void read_values(const struct job_sum_record *before, const struct job_sum_record *now,
-                        double seconds, double ret[static RUN_CURVE_COUNT])
+/* What a sample found holds until the next one; what flowed is what the next one counted since. NULL: there is no sample. */
+static void read_values(const struct job_sum *found, const struct job_sum *before,
+                        const struct job_sum *next, double seconds,
+                        double ret[static RUN_CURVE_COUNT])
 {
-	const struct job_sum none = { 0 }, *s = &now->sum, *b = before ? &before->sum : &none;
+	const struct job_sum none = { .cpu_ratio = NAN }, *s = found ? found : &none,
+			     *b = before ? before : &none, *n = next ? next : &none;
 
 	ret[RUN_CURVE_USED] = known(s->used, 1);
 	ret[RUN_CURVE_CHARGED] = known(s->charged, 1);
-	ret[RUN_CURVE_CPU] = s->cpu_ratio;
-	ret[RUN_CURVE_READ] = rate(b->read, s->read, seconds);
-	ret[RUN_CURVE_WRITTEN] = rate(b->written, s->written, seconds);
-	ret[RUN_CURVE_GPU_OWN] = known(s->gpu_sm, 10); /* thousandths to percent */
-	ret[RUN_CURVE_GPU_ALL] = known(s->gpu_util, 10);
+	ret[RUN_CURVE_CPU] = n->cpu_ratio;
+	ret[RUN_CURVE_READ] = rate(b->read, n->read, seconds);
+	ret[RUN_CURVE_WRITTEN] = rate(b->written, n->written, seconds);
+	ret[RUN_CURVE_GPU_OWN] = known(n->gpu_sm, 10); /* thousandths to percent */
+	ret[RUN_CURVE_GPU_ALL] = known(n->gpu_util, 10);
 	ret[RUN_CURVE_GPU_MEMORY_OWN] = known(s->gpu_memory, 1);
 	ret[RUN_CURVE_GPU_MEMORY_ALL] = known(s->gpu_device_memory, 1);
 	/* At the end of the job no process was counted. */
@@ -52,19 +53,45 @@ static void read_values(const struct job_sum_record *before, const struct job_su
 
 /* ---- points ------------------------------------------------------------------------------------ */
 
-/* Samples that become one point. */
+/* Times between samples that become one point. */
 struct stretch {
-	size_t n;
-	double sum_at_s;
+	struct run_curve_set *to;
+	double width_s; /* of a point; 0: each is one */
+	bool is_open, is_joined;
+	double begin_s;
 	struct run_curve_value values[RUN_CURVE_COUNT]; /* mean: the sum by time */
 	double weights[RUN_CURVE_COUNT];
 };
 
-static void stretch_add(struct stretch *s, double at_s, double weight,
+static void stretch_end(struct stretch *s)
+{
+	struct run_curve_point *p = s->is_open ? vec_push(&s->to->points, SIZE_MAX) : NULL;
+
+	if (!p)
+		return;
+	p->at_s = s->begin_s;
+	for (size_t i = 0; i < RUN_CURVE_COUNT; i++) {
+		struct run_curve_value v = s->values[i];
+		bool is_known = s->weights[i] > 0;
+
+		v.mean = fmin(fmax(v.mean / s->weights[i], v.low), v.high); /* it is rounded */
+		p->values[i] = is_known ? v : (struct run_curve_value){ NAN, NAN, NAN };
+		s->to->has[i] |= is_known;
+	}
+	s->to->is_joined |= s->is_joined;
+	*s = (struct stretch){ .to = s->to, .width_s = s->width_s };
+}
+
+static void stretch_add(struct stretch *s, double from_s, double to_s,
                         const double values[static RUN_CURVE_COUNT])
 {
-	s->n++;
-	s->sum_at_s += at_s;
+	double weight = fmax(to_s - from_s, 1e-9);
+
+	if (s->is_open && from_s >= s->begin_s + s->width_s)
+		stretch_end(s);
+	s->begin_s = s->is_open ? s->begin_s : from_s;
+	s->is_joined = s->is_open;
+	s->is_open = true;
 	for (size_t i = 0; i < RUN_CURVE_COUNT; i++) {
 		struct run_curve_value *v = &s->values[i];
 
@@ -77,31 +104,38 @@ static void stretch_add(struct stretch *s, double at_s, double weight,
 	}
 }
 
-static void stretch_end(struct stretch *s, struct run_curve_set *to)
+/* A gap is never joined with what is known. */
+static void stretch_add_gap(struct stretch *s, double from_s, double to_s)
 {
-	struct run_curve_point *p = s->n ? vec_push(&to->points, SIZE_MAX) : NULL;
+	double values[RUN_CURVE_COUNT];
 
-	if (!p)
-		return;
-	p->at_s = s->sum_at_s / (double)s->n;
-	for (size_t i = 0; i < RUN_CURVE_COUNT; i++) {
-		bool is_known = s->weights[i] > 0;
-
-		p->values[i] = is_known ? s->values[i] : (struct run_curve_value){ NAN, NAN, NAN };
-		p->values[i].mean /= s->weights[i];
-		to->has[i] |= is_known;
-	}
-	to->is_joined |= s->n > 1;
-	*s = (struct stretch){ 0 };
+	for (size_t i = 0; i < RUN_CURVE_COUNT; i++)
+		values[i] = NAN;
+	stretch_end(s);
+	stretch_add(s, from_s, to_s, values);
+	stretch_end(s);
 }
 
-static void add_gap(struct run_curve_set *to, double at_s)
+/* A time between two samples, the first of which may be the begin of the job, the second its end. Of a gap an interval
+ * is known at both ends. */
+static void add_time(struct stretch *s, const struct job_sum *a, const struct job_sum *b,
+                     bool is_begin, double from_s, double to_s, double interval_s)
 {
-	struct run_curve_point *p = vec_push(&to->points, SIZE_MAX);
+	double values[RUN_CURVE_COUNT];
 
-	p->at_s = at_s;
-	for (size_t i = 0; i < RUN_CURVE_COUNT; i++)
-		p->values[i] = (struct run_curve_value){ NAN, NAN, NAN };
+	if (!(interval_s > 0) || to_s - from_s <= GAP_TICKS * interval_s) {
+		read_values(is_begin ? NULL : a, a, b, to_s - from_s, values);
+		stretch_add(s, from_s, to_s, values);
+		return;
+	}
+	if (!is_begin) {
+		read_values(a, NULL, NULL, 0, values);
+		stretch_add(s, from_s, from_s + interval_s, values);
+		from_s += interval_s;
+	}
+	stretch_add_gap(s, from_s, to_s - interval_s);
+	read_values(NULL, NULL, b, 0, values);
+	stretch_add(s, to_s - interval_s, to_s, values);
 }
 
 static double seconds_between(uint64_t from_ns, uint64_t to_ns)
@@ -111,32 +145,26 @@ static double seconds_between(uint64_t from_ns, uint64_t to_ns)
 
 void run_curve_set_make(const struct report *r, uint64_t took_ns, struct run_curve_set *ret)
 {
-	double gap_s = r->job.interval_ns ? GAP_TICKS * (double)r->job.interval_ns / 1e9 : INFINITY;
-	double width_s = r->sums.len > RUN_CURVE_POINTS ? (double)took_ns / 1e9 / RUN_CURVE_POINTS
-	                                                : 0;
-	const struct job_sum_record *before = NULL;
-	struct stretch stretch = { 0 };
-	double begin_s = 0;
+	const struct figure zero = { 0, QUALITY_EXACT };
+	const struct job_sum begin = { .read = zero, .written = zero };
+	double interval_s = (double)r->job.interval_ns / 1e9, took_s = (double)took_ns / 1e9;
+	struct stretch s = { .to = ret,
+		             .width_s = r->sums.len > RUN_CURVE_POINTS ? took_s / RUN_CURVE_POINTS
+		                                                       : 0 };
+	const struct job_sum *before = &begin;
+	double at_s = 0;
 
-	vec_each(&r->sums, s) {
-		double at_s = seconds_between(r->job.started_ns, s->wall_ns);
-		double passed_s = before ? seconds_between(before->wall_ns, s->wall_ns) : at_s;
-		bool is_gap = before && passed_s > gap_s;
-		double values[RUN_CURVE_COUNT];
+	if (r->sums.len < 2)
+		return;
+	vec_each(&r->sums, sample) {
+		double next_s = fmax(at_s, seconds_between(r->job.started_ns, sample->wall_ns));
 
-		read_values(before, s, passed_s, values);
-		if (is_gap || at_s >= begin_s + width_s) {
-			stretch_end(&stretch, ret);
-			begin_s = at_s;
-		}
-		if (is_gap) { /* at both ends, so that no line is drawn into it */
-			add_gap(ret, at_s - passed_s + GAP_EDGE_S);
-			add_gap(ret, at_s - GAP_EDGE_S);
-		}
-		stretch_add(&stretch, at_s, fmax(passed_s, 1e-9), values);
-		before = s;
+		add_time(&s, before, &sample->sum, before == &begin, at_s, next_s, interval_s);
+		before = &sample->sum;
+		at_s = next_s;
 	}
-	stretch_end(&stretch, ret);
+	add_time(&s, before, NULL, false, at_s, fmax(took_s, at_s), interval_s);
+	stretch_end(&s);
 }
 
 void run_curve_set_done(struct run_curve_set *set)
@@ -149,7 +177,7 @@ void run_curve_set_done(struct run_curve_set *set)
 void run_band_begin(struct run_band *band, uint64_t took_ns)
 {
 	band->runs = 0;
-	band->step_s = (double)took_ns / 1e9 / (RUN_BAND_POINTS - 1);
+	band->step_s = (double)took_ns / 1e9 / RUN_BAND_POINTS;
 	for (size_t i = 0; i < RUN_BAND_POINTS; i++)
 		for (size_t c = 0; c < RUN_CURVE_COUNT; c++)
 			band->at[i][c].low = band->at[i][c].high = NAN;
@@ -163,7 +191,7 @@ static void widen(struct run_band *band, size_t i, const struct run_curve_point 
 	}
 }
 
-/* Between two samples the first holds, up to the end of the run. */
+/* A point holds until the next one, the last up to the end of the run. */
 void run_band_add(struct run_band *band, const struct run_curve_set *run, double took_s)
 {
 	size_t next = 0;
@@ -171,12 +199,12 @@ void run_band_add(struct run_band *band, const struct run_curve_set *run, double
 	if (!run->points.len)
 		return;
 	band->runs++;
-	for (size_t i = 0; i < RUN_BAND_POINTS && (double)i * band->step_s <= took_s; i++) {
-		double end_s = ((double)i + 0.5) * band->step_s;
+	for (size_t i = 0; i < RUN_BAND_POINTS && (double)i * band->step_s < took_s; i++) {
+		double end_s = (double)(i + 1) * band->step_s;
 
 		if (next)
 			widen(band, i, &run->points.at[next - 1]);
-		while (next < run->points.len && run->points.at[next].at_s <= end_s)
+		while (next < run->points.len && run->points.at[next].at_s < end_s)
 			widen(band, i, &run->points.at[next++]);
 	}
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* run_curves.h - what a job used over time, for charts: a point for each sample, or of a long job for each
+/* run_curves.h - what a job used over time, for charts: a point for each time between two samples, or of a long job for each
  * stretch of time with the least and the most in it; and the band in which earlier runs of its type were. Pure,
  * but for the gathering. */
 #pragma once
 
 #include "base/vec.h"
-#include "report/job_report.h"
+#include "report/report.h"
 
 /* X(id, title, unit): curves of one chart have one unit. */
 #define RUN_CHARTS(X)                                                                              \
@@ -53,14 +53,14 @@ struct run_curve_value {
 	double mean, low, high;
 };
 struct run_curve_point {
-	double at_s; /* since the job began */
+	double at_s; /* since the job began; it holds until the next one */
 	struct run_curve_value values[RUN_CURVE_COUNT];
 };
 
 /* Initialised with zeros. */
 struct run_curve_set {
-	VEC(struct run_curve_point)
-		points; /* where nothing was recorded for a while, a point without values */
+	/* None of less than two samples. Where nothing was recorded for a while, one without values. */
+	VEC(struct run_curve_point) points;
 	bool is_joined; /* points are stretches of time: low and high differ */
 	bool has[RUN_CURVE_COUNT]; /* any value is known */
 };
@@ -75,7 +75,7 @@ void run_curve_set_done(struct run_curve_set *set);
 /* The least and the most that earlier runs used, so long after their start; NAN: not known. */
 struct run_band {
 	size_t runs;
-	double step_s;
+	double step_s; /* of each part */
 	struct {
 		double low, high;
 	} at[RUN_BAND_POINTS][RUN_CURVE_COUNT];

@@ -31,6 +31,47 @@ static void ansi_put(void *self, enum ink ink, const char *text, size_t n)
 const struct canvas_backend canvas_plain = { .put = plain_put };
 const struct canvas_backend canvas_ansi = { .put = ansi_put };
 
+/* ---- pages ---------------------------------------------------------------------------------------- */
+
+static void put_part(struct canvas_page *page, const struct canvas_page_form *form, enum ink ink,
+                     const char *text, size_t n)
+{
+	if (!page->is_in_line)
+		for (; n && *text == ' '; n--)
+			text++;
+	if (!n)
+		return;
+	if (!page->is_in_line)
+		form->begin_line(page, ink, *text);
+	page->is_in_line = true;
+	form->put_text(page->out, ink, text, n);
+}
+
+void canvas_page_end_line(struct canvas_page *page, const struct canvas_page_form *form)
+{
+	if (page->is_in_line)
+		form->end_line(page);
+	page->is_in_line = false;
+}
+
+void canvas_page_put(struct canvas_page *page, const struct canvas_page_form *form, enum ink ink,
+                     const char *text, size_t n)
+{
+	while (n) {
+		const char *newline = memchr(text, '\n', n);
+		size_t len = newline ? (size_t)(newline - text) : n;
+
+		put_part(page, form, ink, text, len);
+		if (newline)
+			canvas_page_end_line(page, form);
+		len += newline != NULL;
+		text += len;
+		n -= len;
+	}
+}
+
+/* ---- what renderers call ---------------------------------------------------------------------------- */
+
 static void pay(struct canvas *c)
 {
 	static const char blanks[] = "                                ";

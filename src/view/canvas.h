@@ -65,6 +65,18 @@ struct canvas {
 	(&(struct canvas){                                                                         \
 		.backend = &(backend_), .self = (page_), .width = SIZE_MAX, .unicode = true })
 
+/* What a back end of pages makes of lines. */
+struct canvas_page_form {
+	void (*begin_line)(struct canvas_page *page, enum ink ink, char first);
+	void (*put_text)(struct buf *to, enum ink ink, const char *text, size_t n); /* part of a line */
+	void (*end_line)(struct canvas_page *page);
+};
+
+/* Splits text into lines: blanks that indent one and empty ones are left out. */
+void canvas_page_put(struct canvas_page *page, const struct canvas_page_form *form, enum ink ink,
+                     const char *text, size_t n);
+void canvas_page_end_line(struct canvas_page *page, const struct canvas_page_form *form);
+
 void canvas_put(struct canvas *c, enum ink ink, const char *text);
 void canvas_printf(struct canvas *c, enum ink ink, const char *fmt, ...) printf_like(3, 4);
 /* Text from outside, escaped and cut to so many columns. How many it took. */

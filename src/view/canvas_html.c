@@ -15,18 +15,16 @@ static const char *const classes[INK_COUNT] = {
 	[INK_SELECTED] = "strong",
 };
 
-static void begin_line(struct canvas_page *page, enum ink ink)
+static void begin_line(struct canvas_page *page, enum ink ink, char first)
 {
-	page->is_in_line = true;
+	(void)first;
 	page->is_title = ink == INK_TITLE;
 	buf_puts(page->out, page->is_title ? "<h2>" : "<p class=\"line\">");
 }
 
 static void end_line(struct canvas_page *page)
 {
-	if (page->is_in_line)
-		buf_puts(page->out, page->is_title ? "</h2>\n" : "</p>\n");
-	page->is_in_line = false;
+	buf_puts(page->out, page->is_title ? "</h2>\n" : "</p>\n");
 }
 
 static void put_inked(struct buf *to, enum ink ink, const char *text, size_t n)
@@ -38,31 +36,11 @@ static void put_inked(struct buf *to, enum ink ink, const char *text, size_t n)
 		buf_puts(to, "</span>");
 }
 
-static void put_run(struct canvas_page *page, enum ink ink, const char *text, size_t n)
-{
-	if (!page->is_in_line)
-		for (; n && *text == ' '; n--)
-			text++;
-	if (!n)
-		return;
-	if (!page->is_in_line)
-		begin_line(page, ink);
-	put_inked(page->out, ink, text, n);
-}
+static const struct canvas_page_form form = { begin_line, put_inked, end_line };
 
 static void html_put(void *self, enum ink ink, const char *text, size_t n)
 {
-	while (n) {
-		const char *newline = memchr(text, '\n', n);
-		size_t len = newline ? (size_t)(newline - text) : n;
-
-		put_run(self, ink, text, len);
-		if (newline)
-			end_line(self);
-		len += newline != NULL;
-		text += len;
-		n -= len;
-	}
+	canvas_page_put(self, &form, ink, text, n);
 }
 
 static void put_cell(struct buf *to, const char *tag, const struct table_column *column,
@@ -111,11 +89,11 @@ static void html_table(void *self, const struct table *t)
 	bool has_head = t->columns[0].name;
 	bool sorts = has_head && *t->columns[0].name; /* else rows are figures of different kinds */
 
-	end_line(page);
+	canvas_page_end_line(page, &form);
 	if (t->n_columns == 1 && !has_head) {
 		vec_each(&t->cells, cell) {
-			put_run(page, cell->ink, t->text.at + cell->at, cell->len);
-			end_line(page);
+			html_put(page, cell->ink, t->text.at + cell->at, cell->len);
+			canvas_page_end_line(page, &form);
 		}
 		return;
 	}
@@ -145,7 +123,7 @@ static void html_lines(void *self, const struct label_lines *f)
 	struct canvas_page *page = self;
 	bool is_open = false;
 
-	end_line(page);
+	canvas_page_end_line(page, &form);
 	vec_each(&f->list, row) {
 		cleanup(buf_done) struct buf parts = { 0 };
 

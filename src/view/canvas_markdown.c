@@ -49,49 +49,32 @@ static void put_escaped(struct buf *to, const char *text, size_t n)
 		put_char(to, text + i, text + n);
 }
 
+static void put_inked(struct buf *to, enum ink ink, const char *text, size_t n)
+{
+	(void)ink;
+	put_escaped(to, text, n);
+}
+
 /* "-", "+", "=" and "1." begin a list or underline a title, but only in front. */
 static void begin_line(struct canvas_page *page, enum ink ink, char first)
 {
-	page->is_in_line = true;
 	if (ink == INK_TITLE)
 		buf_puts(page->out, "#### ");
 	else if (strchr("-+=", first))
 		buf_putc(page->out, '\\');
 }
 
-static void put_run(struct canvas_page *page, enum ink ink, const char *text, size_t n)
-{
-	if (!page->is_in_line)
-		for (; n && *text == ' '; n--)
-			text++;
-	if (!n)
-		return;
-	if (!page->is_in_line)
-		begin_line(page, ink, *text);
-	put_escaped(page->out, text, n);
-}
-
 /* A line becomes a paragraph. */
 static void end_line(struct canvas_page *page)
 {
-	if (page->is_in_line)
-		buf_puts(page->out, "\n\n");
-	page->is_in_line = false;
+	buf_puts(page->out, "\n\n");
 }
+
+static const struct canvas_page_form form = { begin_line, put_inked, end_line };
 
 static void markdown_put(void *self, enum ink ink, const char *text, size_t n)
 {
-	while (n) {
-		const char *newline = memchr(text, '\n', n);
-		size_t len = newline ? (size_t)(newline - text) : n;
-
-		put_run(self, ink, text, len);
-		if (newline)
-			end_line(self);
-		len += newline != NULL;
-		text += len;
-		n -= len;
-	}
+	canvas_page_put(self, &form, ink, text, n);
 }
 
 static void put_cell(struct buf *to, enum ink ink, const char *text, size_t n)
@@ -124,7 +107,7 @@ static void markdown_table(void *self, const struct table *t)
 	struct canvas_page *page = self;
 	bool is_prose = t->n_columns == 1 && !t->columns[0].name;
 
-	end_line(page);
+	canvas_page_end_line(page, &form);
 	if (!is_prose)
 		put_head(page->out, t);
 	for (size_t i = 0; i < t->cells.len; i++) {
@@ -132,8 +115,8 @@ static void markdown_table(void *self, const struct table *t)
 		size_t c = i % t->n_columns;
 
 		if (is_prose) {
-			put_run(page, cell->ink, t->text.at + cell->at, cell->len);
-			end_line(page);
+			markdown_put(page, cell->ink, t->text.at + cell->at, cell->len);
+			canvas_page_end_line(page, &form);
 			continue;
 		}
 		if (c == 0)
@@ -169,7 +152,7 @@ static void markdown_lines(void *self, const struct label_lines *f)
 	struct canvas_page *page = self;
 	bool has_right = false, is_open = false;
 
-	end_line(page);
+	canvas_page_end_line(page, &form);
 	vec_each(&f->list, row)
 		has_right |= row->right_len && !row->is_head;
 	vec_each(&f->list, row) {

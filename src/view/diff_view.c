@@ -11,6 +11,7 @@
 #include "view/diff_verdict.h"
 #include "view/format.h"
 #include "view/job_view.h"
+#include "view/label_lines.h"
 #include "view/table.h"
 
 #define PROGRAMS_SHOWN 10
@@ -118,18 +119,27 @@ static void add_allowances(struct table *t, const struct canvas *to, const struc
 	}
 }
 
+/* A page has room for heads that are complete, and calls the jobs A and B, in its charts, too. */
+static const char *head(const struct canvas *to, const char *brief, const char *complete)
+{
+	return to->backend->table ? complete : brief;
+}
+
 static void put_figures(const struct diff_input *in, struct canvas *to)
 {
 	const struct report *a = in->a, *b = in->b;
+	char first[sizeof a->job.id + 4], second[sizeof b->job.id + 4];
 	const struct table_column columns[] = {
 		{ "", TABLE_LEFT, .min_width = 10 },
-		{ a->job.id, TABLE_RIGHT, .min_width = 9 },
-		{ b->job.id, TABLE_RIGHT, .min_width = 9 },
-		{ "ratio", TABLE_RIGHT },
+		{ head(to, a->job.id, first), TABLE_RIGHT, .min_width = 9 },
+		{ head(to, b->job.id, second), TABLE_RIGHT, .min_width = 9 },
+		{ head(to, "ratio", "B ÷ A"), TABLE_RIGHT },
 	};
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns) };
 	struct words result_a = job_view_result(&a->job), result_b = job_view_result(&b->job);
 
+	snprintf(first, sizeof first, "A %s", a->job.id);
+	snprintf(second, sizeof second, "B %s", b->job.id);
 	if (strcmp(a->job.type, b->job.type) != 0)
 		add_words(&t, "type", a->job.type, b->job.type, "");
 	if (!in->runs)
@@ -182,15 +192,15 @@ static void add_sheet(struct table *t, const struct canvas *to, const struct dif
 
 static void put_sheets(const struct diff *d, struct canvas *to)
 {
-	static const struct table_column columns[] = {
+	const struct table_column columns[] = {
 		{ "sheet", TABLE_LEFT, .min_width = 8 },
-		{ "took", TABLE_RIGHT },
-		{ "took", TABLE_RIGHT },
-		{ "ratio", TABLE_RIGHT },
-		{ "cpu", TABLE_RIGHT, 3 },
-		{ "peak", TABLE_RIGHT, 4 },
-		{ "result", TABLE_LEFT, 1 },
-		{ "result", TABLE_LEFT, 2 },
+		{ head(to, "took", "took A"), TABLE_RIGHT },
+		{ head(to, "took", "took B"), TABLE_RIGHT },
+		{ head(to, "ratio", "B ÷ A"), TABLE_RIGHT },
+		{ head(to, "cpu", "cpu B ÷ A"), TABLE_RIGHT, 3 },
+		{ head(to, "peak", "peak B ÷ A"), TABLE_RIGHT, 4 },
+		{ head(to, "result", "result A"), TABLE_LEFT, 1 },
+		{ head(to, "result", "result B"), TABLE_LEFT, 2 },
 	};
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
 
@@ -227,13 +237,13 @@ static bool has_information(const struct diff_program *p)
 
 static void put_programs(const struct diff *d, struct canvas *to)
 {
-	static const struct table_column columns[] = {
+	const struct table_column columns[] = {
 		{ "program", TABLE_LEFT, .min_width = 8 },
-		{ "procs", TABLE_RIGHT },
-		{ "procs", TABLE_RIGHT },
-		{ "cpu", TABLE_RIGHT, 1 },
-		{ "cpu", TABLE_RIGHT, 1 },
-		{ "ratio", TABLE_RIGHT },
+		{ head(to, "procs", "procs A"), TABLE_RIGHT },
+		{ head(to, "procs", "procs B"), TABLE_RIGHT },
+		{ head(to, "cpu", "cpu A"), TABLE_RIGHT, 1 },
+		{ head(to, "cpu", "cpu B"), TABLE_RIGHT, 1 },
+		{ head(to, "ratio", "cpu B ÷ A"), TABLE_RIGHT },
 	};
 	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
 	size_t n = 0;
@@ -284,6 +294,20 @@ void diff_view(const struct diff_input *in, struct canvas *to)
 	put_figures(in, to);
 	put_sheets(&d, to);
 	put_programs(&d, to);
+}
+
+void diff_markdown(const struct diff_input *in, struct buf *to)
+{
+	struct label_lines title = { 0 };
+	struct canvas_page page = { .out = to };
+	struct canvas *canvas = CANVAS_PAGE(canvas_markdown, &page);
+	char names[2 * JOB_ID_MAX + 16];
+
+	snprintf(names, sizeof names, "A %s → B %s", in->a->job.id, in->b->job.id);
+	label_lines_begin_head(&title, names, "");
+	label_lines_print(&title, canvas);
+	label_lines_done(&title);
+	diff_view(in, canvas);
 }
 
 /* ---- as JSON --------------------------------------------------------------------------------- */

@@ -16,4 +16,6 @@ struct diff_input {
 };
 
 void diff_view(const struct diff_input *in, struct canvas *to);
+/* With a head that names them. */
+void diff_markdown(const struct diff_input *in, struct buf *to);
 void diff_view_json(const struct diff_input *in, struct json *j);

@@ -133,6 +133,10 @@ static void put_store(const struct doctor *d, struct canvas *to)
 	if (d->has_disk_free)
 		buf_printf(&size, "; %s free on the disk", format_bytes(d->disk_free_bytes).at);
 	table_print_prose(to, size.at, is_bad ? INK_BAD : INK_PLAIN, 2);
+	if (d->refused) {
+		buf_printf(&fallback, "no fallback can be used: %s", d->refused);
+		table_print_prose(to, fallback.at, INK_BAD, 2);
+	}
 	storage_view_put_growth(&d->storage, &growth);
 	if (growth.len)
 		table_print_prose(to, growth.at, INK_PLAIN, 2);
@@ -229,6 +233,7 @@ static void json_store(const struct doctor *d, struct json *j)
 	json_put_str(j, "state", states[d->store_state].name);
 	json_put_text(j, "note", d->store_note);
 	json_put_str(j, "fallback_reason", d->fallback_reason);
+	json_put_str(j, "fallbacks_refused", d->refused);
 	json_put_bool(j, "per_host", d->store_is_per_host);
 	json_put_str(j, "journal", d->store_is_per_host ? "rollback" : "wal");
 	json_put_str(j, "network_file_system", d->file_system);

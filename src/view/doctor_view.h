@@ -47,6 +47,7 @@ struct doctor {
 	VEC(struct doctor_key) unused; /* keys that are set, and have no effect for this user */
 	const char *store_path;
 	const char *fallback_reason; /* why it is not in the usual state directory; NULL: it is */
+	const char *refused;         /* fallbacks, if none of them can be used either; else NULL */
 	bool store_is_per_host;
 	const char *file_system;       /* a network file system; NULL: none */
 	enum doctor_state store_state; /* absent: none yet */

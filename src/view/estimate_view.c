@@ -132,7 +132,7 @@ void estimate_view(const struct estimate_query *query, const struct run_estimate
 	table_print(&t, to);
 	table_done(&t);
 	canvas_printf(to, INK_PLAIN,
-	              "\nconfidence %.2f that this memory is enough; rule: %s × %.2f\n",
+	              "\nconfidence %.2f that this memory is enough; best rule so far: %s × %.2f\n",
 	              e->confidence, peak_center_name(e->rule.center), e->rule.margin);
 	put_notes(query, e, to);
 }

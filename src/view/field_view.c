@@ -1,10 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 #include "view/field_view.h"
 
+#include <string.h>
+
 #include "model/blocked_call.h"
 #include "model/record_fields.h"
 #include "model/snapshot_json.h"
-#include "view/table.h"
+#include "view/jobs_view.h"
+#include "view/report_tables.h"
+#include "view/snapshot_view.h"
+
+/* Tables for people. Their columns show fields, which explain them. */
+static const struct {
+	const char *title;
+	const struct table_columns *columns;
+	const struct field_table *fields;
+	const struct metric *metrics; /* of what is not among the fields */
+	size_t n;
+} lists[] = {
+	{ "columns of ls", &jobs_view_columns, &job_fields, job_figures, JOB_FIGURE_COUNT },
+	{ "columns of snapshot", &snapshot_view_columns, &live_process_fields },
+	{ "columns of report: sheets", &report_sheet_columns, &sheet_fields },
+	{ "columns of report: processes", &report_process_columns, &process_fields },
+};
 
 /* Where the keys are found. */
 static const struct {
@@ -42,6 +60,25 @@ static const char *const unit_names[] = {
 	[UNIT_NS] = "s",   [UNIT_PCT] = "%",  [UNIT_WH] = "Wh",
 };
 
+static const char *help_of_metric(const struct metric *metrics, size_t n, const char *key)
+{
+	for (const struct metric *m = metrics; m < metrics + n; m++)
+		if (strcmp(m->key, key) == 0)
+			return m->help;
+	return NULL;
+}
+
+/* NULL: there is no such key. */
+static const char *help_of_field(const struct field_table *fields, const char *key)
+{
+	const struct field *found = field_find(fields, key);
+	const char *help = found ? found->help : NULL;
+
+	for (const struct field *f = fields->at; !help && f < fields->at + fields->n; f++)
+		help = help_of_metric(f->metrics, f->n_metrics, key);
+	return help;
+}
+
 static void add_row(struct table *t, const char *key, const char *unit, const char *help)
 {
 	table_add(t, key, INK_PLAIN);
@@ -65,27 +102,54 @@ static void add_fields(struct table *t, const struct field_table *fields)
 			        f->help);
 }
 
+static const struct table_column three_columns[] = {
+	{ NULL, TABLE_LEFT },
+	{ NULL, TABLE_LEFT },
+	{ NULL, TABLE_LEFT, .min_width = 24, .wraps = true },
+};
+
+/* Prints it below its title, and frees it. */
+static void put_section(struct table *t, const char *title, struct canvas *to)
+{
+	t->columns = three_columns;
+	t->n_columns = ARRAY_LEN(three_columns);
+	t->indent = 2;
+	canvas_put(to, INK_TITLE, title);
+	canvas_newline(to);
+	table_print(t, to);
+	table_done(t);
+	*t = (struct table){ 0 };
+}
+
+static void put_lists(struct canvas *to)
+{
+	struct table t = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+		for (size_t n = 0; n < lists[i].columns->n; n++) {
+			const struct table_column *c = &lists[i].columns->at[n];
+			const char *help = help_of_field(lists[i].fields, c->key);
+
+			if (!help)
+				help = help_of_metric(lists[i].metrics, lists[i].n, c->key);
+			add_row(&t, c->name, c->key, c->help ? c->help : help);
+		}
+		put_section(&t, lists[i].title, to);
+		canvas_newline(to);
+	}
+}
+
 void field_view(struct canvas *to)
 {
-	static const struct table_column columns[] = {
-		{ NULL, TABLE_LEFT },
-		{ NULL, TABLE_LEFT },
-		{ NULL, TABLE_LEFT, .min_width = 24, .wraps = true },
-	};
+	struct table t = { 0 };
 
+	put_lists(to);
 	for (size_t i = 0; i < ARRAY_LEN(sections); i++) {
-		struct table t = { .columns = columns,
-			           .n_columns = ARRAY_LEN(columns),
-			           .indent = 2 };
-
 		for (size_t n = 0; n < ARRAY_LEN(sections[i].fields) && sections[i].fields[n]; n++)
 			add_fields(&t, sections[i].fields[n]);
 		add_metrics(&t, sections[i].metrics, sections[i].n);
 		if (i)
 			canvas_newline(to);
-		canvas_put(to, INK_TITLE, sections[i].title);
-		canvas_newline(to);
-		table_print(&t, to);
-		table_done(&t);
+		put_section(&t, sections[i].title, to);
 	}
 }

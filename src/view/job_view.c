@@ -329,6 +329,19 @@ void job_view_put_allowed_memory(struct label_lines *f, const struct job *job)
 	label_lines_join(f, LABEL_WORD, "(%s)", limit_source(&job->allowed).at);
 }
 
+struct words job_view_allowed_memory_words(const struct job *job)
+{
+	struct fmt most = format_bytes(job->allowed.memory_bytes);
+
+	if (!job->allowed.memory_bytes)
+		return words("%s", "");
+	if (is_each_process(&job->allowed))
+		return words("%s allowed to each process", most.at);
+	return words("of %s (%.80s)", most.at,
+	             is_limited(&job->allowed) ? limit_source(&job->allowed).at
+	                                       : ALLOWANCE_MACHINE);
+}
+
 #define NEXT_LEAST_SAVED (UINT64_C(256) << 20)
 #define NEXT_SAMPLED_NS (10 * NS_PER_S) /* samples of a shorter job may have missed its peak */
 

@@ -61,6 +61,8 @@ struct figure job_view_share_of_limit(const struct job *job);
 /* Adds ", 30 % of 1.0 GiB allowed (own limit)" to the line of what was used; nothing if nothing less than
  * the machine's memory was the limit. */
 void job_view_put_allowed_memory(struct label_lines *f, const struct job *job);
+/* The same by itself: "of 1.0 GiB (own limit)", "of 24 GiB (machine)", "1.0 GiB allowed to each process"; "": not known. */
+struct words job_view_allowed_memory_words(const struct job *job);
 /* A line with this label: how much memory to request next time, if the job ran out of it, or was allowed far more than
  * it used and the figure can be trusted that far. */
 void job_view_put_next_request(struct label_lines *f, const struct job *job,

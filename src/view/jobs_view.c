@@ -12,19 +12,22 @@
 
 /* What is least missed goes first when the terminal is narrow. */
 static const struct table_column columns[] = {
-	{ "JOB", TABLE_LEFT, .min_width = 16, .in_middle = true },
-	{ "TYPE", TABLE_LEFT, 4, .min_width = 8 },
-	{ "STARTED", TABLE_LEFT, 3 },
-	{ "TOOK", TABLE_RIGHT, 2 },
-	{ "RESULT", TABLE_LEFT, .min_width = 13 },
-	{ "CPU", TABLE_RIGHT, 5 },
-	{ "USED", TABLE_RIGHT, 6 },
-	{ "OF LIMIT", TABLE_RIGHT, 11, .is_extra = true },
-	{ "PROCS", TABLE_RIGHT, 7 },
-	{ "GPU MEM", TABLE_RIGHT, 8 },
-	{ "TAGS", TABLE_LEFT, 10, .min_width = 12, .is_extra = true },
-	{ "COMMAND", TABLE_LEFT, 9, .min_width = 16, .is_extra = true },
+	{ "JOB", TABLE_LEFT, .min_width = 16, .in_middle = true, .key = "job_id" },
+	{ "TYPE", TABLE_LEFT, 4, .min_width = 8, .key = "job_type" },
+	{ "STARTED", TABLE_LEFT, 3, .key = "started_at" },
+	{ "TOOK", TABLE_RIGHT, 2, .key = "duration_seconds" },
+	{ "RESULT", TABLE_LEFT, .min_width = 13, .key = "outcome",
+	  .help = "ok, or why it failed, as far as is known" },
+	{ "CPU", TABLE_RIGHT, 5, .key = "cpu_seconds" },
+	{ "USED", TABLE_RIGHT, 6, .key = "peak_used_mb" },
+	{ "OF LIMIT", TABLE_RIGHT, 11, .is_extra = true, .key = "allowed_memory_mb",
+	  .help = "USED as a share of that limit; -: only the machine limits it" },
+	{ "PROCS", TABLE_RIGHT, 7, .key = "processes" },
+	{ "GPU MEM", TABLE_RIGHT, 8, .key = "peak_gpu_memory_mb" },
+	{ "TAGS", TABLE_LEFT, 10, .min_width = 12, .is_extra = true, .key = "tags" },
+	{ "COMMAND", TABLE_LEFT, 9, .min_width = 16, .is_extra = true, .key = "command" },
 };
+const struct table_columns jobs_view_columns = TABLE_COLUMNS(columns);
 static const struct table_column brief_columns[] = {
 	{ "JOB", TABLE_LEFT, .min_width = 16, .in_middle = true },
 	{ "STARTED", TABLE_LEFT, 1 },

@@ -16,6 +16,8 @@ struct jobs_view {
 	struct table table;
 };
 
+extern const struct table_columns jobs_view_columns;
+
 void jobs_view_add(struct jobs_view *view, const struct job *job);
 /* Only its id, when it started and what became of it, below a message. All rows of a view are of one kind. */
 void jobs_view_add_brief(struct jobs_view *view, const struct job *job);

@@ -2,7 +2,7 @@
 /* note_view.h - the words for what a report notes. */
 #pragma once
 
-#include "report/job_report.h"
+#include "report/report.h"
 #include "view/canvas.h"
 
 struct note_words {

@@ -201,15 +201,18 @@ static void put_events(struct json *j, const struct report *r)
 
 /* ---- processes ----------------------------------------------------------------------------------- */
 
+/* As the totals count them. */
 static const char *outcome_of(const struct report *r, const struct page_process *p)
 {
+	if (failure_owner_is_passed_on(&r->failures, p->id))
+		return "passed";
 	if (p->signal)
 		return "signal";
 	if (p->has_exit_code)
 		return p->exit_code ? "failed" : "ok";
-	if (p->ended_ns)
-		return "unknown";
-	return r->job.status == JOB_RUNNING ? "lives" : "left";
+	if (!p->ended_ns && r->job.status == JOB_RUNNING)
+		return "lives";
+	return !p->ended_ns && job_view_count(&r->job, JOB_FIGURE_LEAKED) ? "left" : "unknown";
 }
 
 static void put_figure(struct json *j, struct figure f, uint64_t unit)

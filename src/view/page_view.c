@@ -8,6 +8,7 @@
 #include "view/html.h"
 #include "view/job_view.h"
 #include "view/label_lines.h"
+#include "view/page_gauges.h"
 #include "view/page_json.h"
 #include "view/report_view.h"
 
@@ -32,22 +33,25 @@ static double most_of(const struct run_curve_set *set, enum run_curve c)
 	return most;
 }
 
-/* A path that is broken where nothing is known. */
+/* In steps, because a value holds until the next; broken where nothing is known. */
 static void put_path(struct buf *to, const struct run_curve_set *set, enum run_curve c,
                      double took_s, double most)
 {
 	bool is_down = false;
 
-	buf_puts(to, "<path fill=\"none\" stroke=\"currentColor\" d=\"");
+	buf_puts(to, "<path fill=\"none\" stroke=\"currentColor\" vector-effect=\"non-scaling-stroke\" d=\"");
 	vec_each(&set->points, p) {
-		double value = p->values[c].mean;
+		double x = PICTURE_WIDTH * fmin(p->at_s / took_s, 1);
+		double y = PICTURE_HEIGHT * (1 - p->values[c].mean / most);
 
-		if (isfinite(value))
-			buf_printf(to, "%c%.1f %.1f", is_down ? 'L' : 'M',
-			           PICTURE_WIDTH * fmin(p->at_s / took_s, 1),
-			           PICTURE_HEIGHT * (1 - value / most));
-		is_down = isfinite(value);
+		if (is_down)
+			buf_printf(to, "H%.1f", x);
+		if (isfinite(y))
+			buf_printf(to, "%c%.1f %.1f", is_down ? 'L' : 'M', x, y);
+		is_down = isfinite(y);
 	}
+	if (is_down)
+		buf_printf(to, "H%d", PICTURE_WIDTH);
 	buf_puts(to, "\"/>");
 }
 
@@ -58,7 +62,7 @@ static void put_picture(struct buf *to, const struct page_report *page, enum run
 	double most = most_of(&page->curves, c);
 	bool is_bytes = run_curves[c].chart == RUN_CHART_MEMORY;
 
-	if (!(most > 0) || page->curves.points.len < 2 || !took_ns)
+	if (!(most > 0) || !took_ns)
 		return;
 	buf_printf(
 		to,
@@ -163,8 +167,7 @@ static void put_data(struct buf *to, const struct page_report *const *pages, siz
 	html_put_json(to, text.at, text.len);
 }
 
-static bool fill(const char *template, const char *title, const struct buf *body,
-                 const struct page_report *const *pages, size_t n, struct buf *to)
+bool page_view_fill(const char *template, const struct page_parts *parts, struct buf *to)
 {
 	const char *rest;
 
@@ -172,36 +175,45 @@ static bool fill(const char *template, const char *title, const struct buf *body
 	rest = put_up_to(to, template, PAGE_TITLE_PLACE);
 	if (!rest)
 		return false;
-	put_text(to, title);
+	html_put_text(to, parts->title.at, parts->title.len);
 	rest = put_up_to(to, rest, PAGE_BODY_PLACE);
 	if (!rest)
 		return false;
-	buf_put(to, body->at, body->len);
+	buf_put(to, parts->body.at, parts->body.len);
 	rest = put_up_to(to, rest, PAGE_DATA_PLACE);
 	if (!rest)
 		return false;
-	put_data(to, pages, n);
+	buf_put(to, parts->data.at, parts->data.len);
 	buf_puts(to, rest);
 	return true;
 }
 
-/* Where the scripts draw. */
-static void put_places(struct buf *to, const struct page_report *const *pages, size_t n)
+void page_parts_done(struct page_parts *parts)
+{
+	buf_done(&parts->title);
+	buf_done(&parts->body);
+	buf_done(&parts->data);
+}
+
+/* Where the scripts put the table of all processes, unless it takes the place of the most costly ones. */
+#define PROCESSES "<section id=\"processes\"></section>\n"
+
+/* Where they draw. */
+static void put_charts(struct buf *to, const struct page_report *const *pages, size_t n)
 {
 	buf_puts(to, "<section id=\"charts\"><h2>Over time</h2>\n");
 	for (size_t i = 0; i < n; i++) {
 		put_picture(to, pages[i], RUN_CURVE_USED);
 		put_picture(to, pages[i], RUN_CURVE_CPU);
-		if (pages[i]->curves.points.len < 2)
+		if (!pages[i]->curves.points.len)
 			buf_puts(
 				to,
-				"<p class=\"line quiet\">too short for curves: there are less than two samples</p>\n");
+				"<p class=\"line quiet\">too short for curves: there are fewer than two samples</p>\n");
 	}
 	buf_puts(
 		to,
 		"<noscript><p class=\"line quiet\">Charts that can be zoomed, the timeline of processes and the table of all"
-		" of them need scripts, which this page brings along.</p></noscript></section>\n"
-		"<section id=\"processes\"></section>\n");
+		" of them need scripts, which this page brings along.</p></noscript></section>\n");
 }
 
 /* What became of it, at a glance. */
@@ -220,41 +232,46 @@ static void put_badge(struct buf *to, const struct job *job)
 	           badges[job->status].word);
 }
 
-bool page_view(const struct page_report *page, const struct verdict *v, const char *template,
-               struct buf *to)
+void page_view(const struct page_report *page, const struct verdict *v, struct page_parts *ret)
 {
-	cleanup(buf_done) struct buf body = { .max = PAGE_MAX }, title = { 0 };
-	struct canvas_page at = { .out = &body };
+	struct canvas_page at = { .out = &ret->body };
 	struct canvas *canvas = CANVAS_PAGE(canvas_html, &at);
 
-	put_badge(&body, &page->report.job);
-	report_view_summary(&page->report, v, canvas);
+	ret->body.max = ret->data.max = PAGE_MAX;
+	put_badge(&ret->body, &page->report.job);
+	report_view_verdict(&page->report, v, canvas);
 	if (report_has_data(&page->report))
-		put_places(&body, &page, 1);
+		page_gauges(&page->report, &ret->body);
+	report_view_totals(&page->report, canvas);
+	if (report_has_data(&page->report))
+		put_charts(&ret->body, &page, 1);
 	report_view_details(&page->report, canvas);
+	buf_puts(&ret->body, PROCESSES);
 	put_environment(&page->report, canvas);
 	put_legend(canvas);
-	buf_printf(&title, "%s: %s", page->report.job.id, job_view_result(&page->report.job).at);
-	return fill(template, title.at, &body, &page, 1, to);
+	buf_printf(&ret->title, "%s: %s", page->report.job.id,
+	           job_view_result(&page->report.job).at);
+	put_data(&ret->data, &page, 1);
 }
 
-bool page_view_diff(const struct diff_input *in, const struct page_report *const pages[static 2],
-                    const char *template, struct buf *to)
+void page_view_diff(const struct diff_input *in, const struct page_report *const pages[static 2],
+                    struct page_parts *ret)
 {
-	cleanup(buf_done) struct buf body = { .max = PAGE_MAX }, title = { 0 };
-	struct canvas_page at = { .out = &body };
+	struct canvas_page at = { .out = &ret->body };
 	struct canvas *canvas = CANVAS_PAGE(canvas_html, &at);
 	size_t first = in->runs ? 1
 	                        : 0; /* a median has no curves: the band of these runs shows them */
 
-	buf_puts(&body, "<h1>");
-	put_text(&body, in->a->job.id);
-	buf_puts(&body, " → ");
-	put_text(&body, in->b->job.id);
-	buf_puts(&body, "</h1>\n");
+	ret->body.max = ret->data.max = PAGE_MAX;
+	buf_puts(&ret->body, "<h1>A ");
+	put_text(&ret->body, in->a->job.id);
+	buf_puts(&ret->body, " → B ");
+	put_text(&ret->body, in->b->job.id);
+	buf_puts(&ret->body, "</h1>\n");
 	diff_view(in, canvas);
-	put_places(&body, pages + first, 2 - first);
+	put_charts(&ret->body, pages + first, 2 - first);
+	buf_puts(&ret->body, PROCESSES);
 	put_legend(canvas);
-	buf_printf(&title, "%s → %s", in->a->job.id, in->b->job.id);
-	return fill(template, title.at, &body, pages + first, 2 - first, to);
+	buf_printf(&ret->title, "%s → %s", in->a->job.id, in->b->job.id);
+	put_data(&ret->data, pages + first, 2 - first);
 }

@@ -12,9 +12,15 @@
 #define PAGE_BODY_PLACE "@PAGE_BODY@"
 #define PAGE_DATA_PLACE "@PAGE_DATA@"
 
-/* False: the template lacks one of its places. */
-bool page_view(const struct page_report *page, const struct verdict *v, const char *template,
-               struct buf *to);
+/* What is filled in: the title as text, the rest as it stands in the page. Initialised with zeros. */
+struct page_parts {
+	struct buf title, body, data;
+};
+
+void page_view(const struct page_report *page, const struct verdict *v, struct page_parts *ret);
 /* `pages` are those of in->a and in->b; of a median only the second is used. */
-bool page_view_diff(const struct diff_input *in, const struct page_report *const pages[static 2],
-                    const char *template, struct buf *to);
+void page_view_diff(const struct diff_input *in, const struct page_report *const pages[static 2],
+                    struct page_parts *ret);
+/* False: the template lacks one of its places. */
+bool page_view_fill(const char *template, const struct page_parts *parts, struct buf *to);
+void page_parts_done(struct page_parts *parts);

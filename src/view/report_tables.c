@@ -91,18 +91,22 @@ static void put_missing_reasons(const struct report *r, struct canvas *to)
 	}
 }
 
+static const struct table_column sheet_columns[] = {
+	{ "sheet", TABLE_LEFT, .min_width = 12, .key = "sheet_num", .help = "its number and label" },
+	{ "took", TABLE_RIGHT, .key = "ended_at", .help = "from its start to its end" },
+	{ "cpu", TABLE_RIGHT, 1, .key = "cpu_seconds" },
+	{ "peak", TABLE_RIGHT, 2, .key = "peak_rss_mb" },
+	{ "max cpu", TABLE_RIGHT, 4, .key = "max_cpu_pct" },
+	{ "procs", TABLE_RIGHT, 3, .key = "processes" },
+	{ "result", TABLE_LEFT, .min_width = 9, .key = "status", .help = "ok, or how it ended" },
+};
+const struct table_columns report_sheet_columns = TABLE_COLUMNS(sheet_columns);
+
 static void put_sheets(const struct report *r, struct canvas *to)
 {
-	static const struct table_column columns[] = {
-		{ "sheet", TABLE_LEFT, .min_width = 12 },
-		{ "took", TABLE_RIGHT },
-		{ "cpu", TABLE_RIGHT, 1 },
-		{ "peak", TABLE_RIGHT, 2 },
-		{ "max cpu", TABLE_RIGHT, 4 },
-		{ "procs", TABLE_RIGHT, 3 },
-		{ "result", TABLE_LEFT, .min_width = 9 },
-	};
-	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
+	struct table t = { .columns = sheet_columns,
+		           .n_columns = ARRAY_LEN(sheet_columns),
+		           .indent = 2 };
 
 	for (size_t i = 0; i < rows_shown(to, r->sheets.len, SHEETS_SHOWN); i++)
 		add_sheet(&t, to, &r->job, &r->sheets.at[i], attempts(r, r->sheets.at[i].s.num));
@@ -195,14 +199,22 @@ static void put_order(struct canvas *to)
 	canvas_put(to, INK_PLAIN, "  by CPU time, then peak memory\n");
 }
 
+static const struct table_column process_columns[] = {
+	{ "pid", TABLE_RIGHT, .key = "pid" },
+	{ "cpu", TABLE_RIGHT, .key = "cpu_seconds" },
+	{ "peak", TABLE_RIGHT, 1, .key = "peak_rss_mb" },
+	{ "lived", TABLE_RIGHT, 3, .key = "ended_at", .help = "from its start to its end" },
+	{ "ended", TABLE_RIGHT, 2, .key = "exit_code",
+	  .help = "its exit status, or the signal it died of" },
+	{ "command", TABLE_LEFT, .min_width = 12, .key = "command" },
+};
+const struct table_columns report_process_columns = TABLE_COLUMNS(process_columns);
+
 static void put_costly(const struct report *r, struct canvas *to)
 {
-	static const struct table_column columns[] = {
-		{ "pid", TABLE_RIGHT },      { "cpu", TABLE_RIGHT },
-		{ "peak", TABLE_RIGHT, 1 },  { "lived", TABLE_RIGHT, 3 },
-		{ "ended", TABLE_RIGHT, 2 }, { "command", TABLE_LEFT, .min_width = 12 },
-	};
-	struct table t = { .columns = columns, .n_columns = ARRAY_LEN(columns), .indent = 2 };
+	struct table t = { .columns = process_columns,
+		           .n_columns = ARRAY_LEN(process_columns),
+		           .indent = 2 };
 
 	if (r->processes < 2 || !r->n_costly)
 		return;

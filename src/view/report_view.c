@@ -434,13 +434,17 @@ void report_view(const struct report *r, struct canvas *to)
 	put_details(r, to);
 }
 
-void report_view_summary(const struct report *r, const struct verdict *v, struct canvas *to)
+void report_view_verdict(const struct report *r, const struct verdict *v, struct canvas *to)
 {
 	const struct verdict_page reasons = { r, v };
 
 	put_head(r, to);
 	if (r->job.status == JOB_FAILED || r->job.status == JOB_LOST)
 		verdict_view_reasons(&reasons, to);
+}
+
+void report_view_totals(const struct report *r, struct canvas *to)
+{
 	if (put_no_data(r, to))
 		return;
 	put_totals(r, to);
@@ -458,7 +462,8 @@ void report_markdown(const struct report *r, const struct verdict *v, struct buf
 	struct canvas_page page = { .out = to };
 	struct canvas *canvas = CANVAS_PAGE(canvas_markdown, &page);
 
-	report_view_summary(r, v, canvas);
+	report_view_verdict(r, v, canvas);
+	report_view_totals(r, canvas);
 	report_curves(r, canvas);
 	report_view_details(r, canvas);
 }

@@ -27,13 +27,12 @@ static char *unique_name(const struct row_writer *r, const char *name, size_t be
 	return same == 1 ? xstrdup(name) : xasprintf("%s:%zu", name, same);
 }
 
-static void csv_text(struct row_writer *r, const char *text, size_t n)
+static void csv_bytes(struct row_writer *r, const char *text, size_t n)
 {
 	bool quoted = n == 0;
 
 	for (size_t i = 0; i < n && !quoted; i++)
-		quoted = strchr("\",\r\n", text[i]) !=
-		         NULL; /* a NUL is found too: strchr counts the end */
+		quoted = text[i] == '"' || text[i] == ',';
 	if (quoted)
 		buf_putc(r->out, '"');
 	for (size_t i = 0; i < n; i++) {
@@ -45,17 +44,13 @@ static void csv_text(struct row_writer *r, const char *text, size_t n)
 		buf_putc(r->out, '"');
 }
 
-/* What a terminal would obey is escaped for it; a program gets the bytes. */
+/* A file ends up on a terminal, too: what it would obey is escaped. */
 static void csv_put(struct row_writer *r, const char *text, size_t n)
 {
 	struct buf safe = { 0 };
 
-	if (!r->escapes) {
-		csv_text(r, text, n);
-		return;
-	}
 	text_display(&safe, text, n, SIZE_MAX);
-	csv_text(r, safe.at ? safe.at : "", safe.len);
+	csv_bytes(r, safe.at ? safe.at : "", safe.len);
 	buf_done(&safe);
 }
 

@@ -20,7 +20,6 @@ enum row_writer_format {
 struct row_writer {
 	enum row_writer_format format;
 	struct style style; /* of a table */
-	bool escapes;       /* CSV for a terminal: text is made safe first */
 	struct buf *out;
 
 	/* Inside. */

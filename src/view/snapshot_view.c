@@ -262,18 +262,19 @@ static struct ranked rank(const struct snapshot *snap, const struct snapshot_vie
 
 /* What is least missed goes first when the terminal is narrow. */
 static const struct table_column columns[] = {
-	{ "PID", TABLE_RIGHT },
-	{ "USER", TABLE_LEFT, 3 },
-	{ "CPU%", TABLE_RIGHT },
-	{ "RSS", TABLE_RIGHT },
-	{ "PSS", TABLE_RIGHT, 8 },
-	{ "THR", TABLE_RIGHT, 6 },
-	{ "FDS", TABLE_RIGHT, 7 },
-	{ "READ/s", TABLE_RIGHT, 4 },
-	{ "WRITE/s", TABLE_RIGHT, 5 },
-	{ "AGE", TABLE_RIGHT, 2 },
-	{ "COMMAND", TABLE_LEFT, .min_width = 20 },
+	{ "PID", TABLE_RIGHT, .key = "pid" },
+	{ "USER", TABLE_LEFT, 3, .key = "uid" },
+	{ "CPU%", TABLE_RIGHT, .key = "cpu_percent" },
+	{ "RSS", TABLE_RIGHT, .key = "rss_mb" },
+	{ "PSS", TABLE_RIGHT, 8, .key = "pss_mb" },
+	{ "THR", TABLE_RIGHT, 6, .key = "threads" },
+	{ "FDS", TABLE_RIGHT, 7, .key = "open_fds" },
+	{ "READ/s", TABLE_RIGHT, 4, .key = "read_bytes_per_s" },
+	{ "WRITE/s", TABLE_RIGHT, 5, .key = "write_bytes_per_s" },
+	{ "AGE", TABLE_RIGHT, 2, .key = "age_seconds" },
+	{ "COMMAND", TABLE_LEFT, .min_width = 20, .key = "command" },
 };
+const struct table_columns snapshot_view_columns = TABLE_COLUMNS(columns);
 
 static void add_bytes(struct table *t, const struct proc_readings *r, enum proc_metric id,
                       enum ink ink)

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/snapshot.h"
-#include "view/canvas.h"
+#include "view/table.h"
 
 enum snapshot_sort {
 	SORT_SHARE, /* the larger of its shares of all CPUs and of the memory */
@@ -22,6 +22,8 @@ struct snapshot_view {
 	const char *(*user_name)(void *self, uint32_t uid);
 	void *self;
 };
+
+extern const struct table_columns snapshot_view_columns; /* of its processes */
 
 bool snapshot_sort_parse(const char *name,
                          enum snapshot_sort *ret); /* "cpu", "rss", "pid", "share" */

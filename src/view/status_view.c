@@ -49,6 +49,11 @@ static void put_losses(struct table *t, const struct status_facts *s)
 		         format_count(s->lost_events).at, format_count(s->lost_snapshots).at,
 		         plural(s->lost_snapshots), format_count(s->missed_ticks).at,
 		         plural(s->missed_ticks));
+	if (s->over_quota_samples || s->over_quota_events)
+		add_line(t, "quota", INK_WARN,
+		         "%s sample%s and %s event%s of users over it left out",
+		         format_count(s->over_quota_samples).at, plural(s->over_quota_samples),
+		         format_count(s->over_quota_events).at, plural(s->over_quota_events));
 }
 
 static void put_watching(struct table *t, const struct status_facts *s)

@@ -24,7 +24,19 @@ struct table_column {
 	bool wraps; /* the last column only: what does not fit goes on below instead of being cut */
 	bool in_middle; /* cut in its middle, where both ends matter */
 	bool is_extra;  /* with `drop`: left out before any other column is cut */
+	const char *key;  /* of the field that it shows, by which it is explained; NULL: none */
+	const char *help; /* in place of that field's */
 };
+
+/* Of tables that several places must know. */
+struct table_columns {
+	const struct table_column *at;
+	size_t n;
+};
+#define TABLE_COLUMNS(rows)                                                                        \
+	{                                                                                          \
+		(rows), ARRAY_LEN(rows)                                                            \
+	}
 
 struct table_cell {
 	size_t at, len, columns;

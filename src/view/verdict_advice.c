@@ -67,8 +67,8 @@ static void advise_outer_limit(const struct job *job, const struct next_request 
 	         strstr(job->cause.oom_group, "slurm") ? "sbatch --mem=%s"
 	                                               : "systemd-run -p MemoryMax=%s",
 	         format_memory_option(next->memory_bytes).at);
-	add(to, command, "ask for more than %s where the job is started%s",
-	    format_bytes(limit).at, reason);
+	add(to, command, "ask for more than %s where the job is started%s", format_bytes(limit).at,
+	    reason);
 }
 
 static void advise_time(const struct job *job, struct list *to)
@@ -96,28 +96,51 @@ static bool find_directory(const char *call, char ret[static ADVICE_PLACE_MAX])
 	return true;
 }
 
-static void find_place(const struct verdict *v, char ret[static ADVICE_PLACE_MAX])
+/* Where it wrote to. A relative name, as it stands in the command, is one in the job's working directory. */
+static void find_place(const struct job *job, const struct verdict *v,
+                       char ret[static ADVICE_PLACE_MAX])
 {
 	for (size_t i = 0; i < v->n_evidence; i++) {
 		const struct evidence *e = &v->evidence[i];
 
 		if (e->kind == EVIDENCE_CALL_FAILED && find_directory(e->text, ret))
 			return;
-		if ((e->kind == EVIDENCE_DISK || e->kind == EVIDENCE_READ_ONLY) && *e->text == '/') {
-			snprintf(ret, ADVICE_PLACE_MAX, "%.*s", ADVICE_PLACE_MAX - 1, e->text);
+		if ((e->kind == EVIDENCE_DISK || e->kind == EVIDENCE_READ_ONLY) &&
+		    strchr(e->text, '/') &&
+		    (size_t)snprintf(ret, ADVICE_PLACE_MAX, "%s%s%s",
+		                     *e->text == '/' ? "" : job->cwd, *e->text == '/' ? "" : "/",
+		                     e->text) < ADVICE_PLACE_MAX)
 			return;
-		}
 	}
 	snprintf(ret, ADVICE_PLACE_MAX, ".");
 }
 
-static void advise_disk(const struct verdict *v, const char *tool, const char *text,
-                        struct list *to)
+static void advise_disk(const struct job *job, const struct verdict *v, const char *tool,
+                        const char *text, struct list *to)
 {
 	char command[160], place[ADVICE_PLACE_MAX];
 
-	find_place(v, place);
+	find_place(job, v, place);
 	snprintf(command, sizeof command, "%s %s", tool, place);
+	add(to, command, "%s", text);
+}
+
+/* The first word of a command that was never started; `placeholder` if another one was not, as in a script, or a shell
+ * would not read it as one word. */
+static void advise_program(const struct job *job, const char *tool, const char *placeholder,
+                           const char *text, struct list *to)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "/._+-@:,";
+	struct figure processes = job->figures[JOB_FIGURE_PROCESSES];
+	size_t len = strspn(job->command, plain);
+	bool is_named = figure_is_known(processes) && !processes.value && len > 0 &&
+	                len < ADVICE_PLACE_MAX &&
+	                (job->command[len] == ' ' || job->command[len] == '\0');
+	char command[160];
+
+	snprintf(command, sizeof command, "%s %.*s", tool, is_named ? (int)len : -1,
+	         is_named ? job->command : placeholder);
 	add(to, command, "%s", text);
 }
 
@@ -186,7 +209,8 @@ static void advise_messages(const struct report *r, const char *calls, struct li
 {
 	char options[80], command[160];
 
-	snprintf(options, sizeof options, "%s%s", has_output(r) ? "" : "--out DIR --capture ", calls);
+	snprintf(options, sizeof options, "%s%s", has_output(r) ? "" : "--out DIR --capture ",
+	         calls);
 	snprintf(command, sizeof command, RUN "%s-- COMMAND", options);
 	add(to, *options ? command : NULL, "its own messages explain more: %s%s",
 	    has_output(r) ? "see stderr.log in its run folder" : "keep them",
@@ -206,9 +230,6 @@ static void advise_segfault(const struct report *r, struct list *to)
 static const struct {
 	const char *text, *command;
 } fixed[VERDICT_CODE_COUNT] = {
-	[VERDICT_NOT_FOUND] = { "check the name and PATH", "command -v NAME" },
-	[VERDICT_NOT_EXECUTABLE] = { "make it executable, or run it by its interpreter",
-	                             "chmod +x FILE" },
 	[VERDICT_BUS_ERROR] = { "a mapped file was cut off, or its disk is full or broken",
 	                        "df -h" },
 	[VERDICT_ILLEGAL_INSTRUCTION] = { "it may be built for another CPU", "lscpu" },
@@ -255,16 +276,22 @@ size_t verdict_advice(const struct report *report, const struct verdict *v,
 		advise_own_limit(job, &report->next, &to);
 	else if (v->code == VERDICT_OOM_OUTER_LIMIT)
 		advise_outer_limit(job, &report->next, &to);
+	else if (v->code == VERDICT_NOT_FOUND)
+		advise_program(job, "command -v", "NAME", "check the name and PATH", &to);
+	else if (v->code == VERDICT_NOT_EXECUTABLE)
+		advise_program(job, "chmod +x", "FILE",
+		               "make it executable, or run it by its interpreter", &to);
 	else if (v->code == VERDICT_TIME_LIMIT)
 		advise_time(job, &to);
 	else if (v->code == VERDICT_PIDS_EXHAUSTED)
 		advise_pids(job, &to);
 	else if (v->code == VERDICT_DISK_FULL)
-		advise_disk(v, "df -h", "make room, or write to another disk", &to);
+		advise_disk(job, v, "df -h", "make room, or write to another disk", &to);
 	else if (v->code == VERDICT_INODES_FULL)
-		advise_disk(v, "df -i", "delete some of the many small files there", &to);
+		advise_disk(job, v, "df -i", "delete some of the many small files there", &to);
 	else if (v->code == VERDICT_READ_ONLY_FS)
-		advise_disk(v, "findmnt -T", "write elsewhere, or see why it is read-only", &to);
+		advise_disk(job, v, "findmnt -T", "write elsewhere, or see why it is read-only",
+		            &to);
 	else if (v->code == VERDICT_UNKNOWN)
 		advise_unknown(report, &to);
 	else if (v->code == VERDICT_EXIT_NONZERO)

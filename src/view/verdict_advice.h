@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/verdict.h"
-#include "report/job_report.h"
+#include "report/report.h"
 
 #define ADVICE_MAX 3
 

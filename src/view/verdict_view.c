@@ -118,10 +118,10 @@ static struct evidence_words evidence_words(const struct evidence *e)
 	case EVIDENCE_CALL_FAILED:
 		TEXT("%s", e->text);
 		if (e->value)
-			VALUE("%s times", format_count(e->value).at);
+			VALUE("%s time%s", format_count(e->value).at, e->value == 1 ? "" : "s");
 		break;
 	case EVIDENCE_DISK:
-		TEXT("left in %s", e->text);
+		TEXT("room left in %s", e->text);
 		VALUE("%s%s", amount_words(e->unit, e->value).at,
 		      e->unit == UNIT_COUNT ? " inodes" : "");
 		break;

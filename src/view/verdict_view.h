@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/json.h"
-#include "report/job_report.h"
+#include "report/report.h"
 #include "view/canvas.h"
 
 struct verdict_page {

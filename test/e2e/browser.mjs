@@ -3,7 +3,7 @@
 // One browser serves all scenes.
 //
 //	NODE_MODULES=… node browser.mjs '{"hour": "/tmp/hour.html", …}' [SHOTS_DIR]
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,6 +59,16 @@ const colorsOf = (page, selector) => page.$eval(selector, (canvas) => {
 	return new Set(new Uint32Array(data.buffer)).size;
 });
 
+/** In the page: how it is laid out. */
+function layout() {
+	return {
+		widths: [...document.querySelectorAll('canvas')].map((canvas) => canvas.clientWidth),
+		text: getComputedStyle(document.documentElement).getPropertyValue('--text').trim(),
+		rows: document.querySelectorAll('.processes tbody tr').length,
+		note: document.querySelector('.on-paper').textContent,
+	};
+}
+
 const scenes = {
 	async look(page) {
 		await shoot(page, 'light.png', true);
@@ -67,7 +77,8 @@ const scenes = {
 			captions: await page.$$eval('.chart figcaption', (all) => all.map((one) => one.textContent)),
 			colors: [await colorsOf(page, '.chart canvas'), await colorsOf(page, '.lanes canvas'), await colorsOf(page, '.timeline canvas')],
 			legend: await page.textContent('.timeline figcaption'),
-			pictures: await count(page, '.static'),
+			pictures: await count(page, '.static'), gauges: await page.$$eval('.gauge', (all) => all.map((one) => one.innerText)),
+			titles: await page.$$eval('h2', (all) => all.map((one) => one.firstChild.textContent)),
 		};
 	},
 	async dark(page) {
@@ -75,19 +86,22 @@ const scenes = {
 		return { ground: await page.$eval('body', (body) => getComputedStyle(body).backgroundColor) };
 	},
 	async zoom(page) {
+		await page.locator('.chart .u-over').first().scrollIntoViewIfNeeded();
 		const box = await page.locator('.chart .u-over').first().boundingBox();
 		const y = box.y + 50;
 		await page.mouse.move(box.x + box.width * 0.25, y);
 		const pointed = await readouts(page);
+		const whole = await page.textContent('.chart .allowed');
 		await page.mouse.down();
 		await page.mouse.move(box.x + box.width * 0.5, y, { steps: 4 });
 		await page.mouse.up();
 		const hasReset = await page.isVisible('.reset');
 		await page.mouse.move(box.x + 1, y);
 		const left = await readouts(page);
+		const allowed = [whole, await page.textContent('.chart .allowed')];
 		await page.click('.reset');
 		await page.mouse.move(box.x + 1, y);
-		return { pointed, hasReset, left, after: await readouts(page), isWhole: !(await page.isVisible('.reset')) };
+		return { pointed, hasReset, left, allowed, after: await readouts(page), isWhole: !(await page.isVisible('.reset')) };
 	},
 	async keyboard(page) {
 		await page.mouse.move(1, 1);
@@ -101,9 +115,13 @@ const scenes = {
 		const isZoomed = await page.isVisible('.reset');
 		await page.keyboard.press('0');
 		const isWhole = !(await page.isVisible('.reset'));
-		await page.locator('.timeline canvas').focus();
+		await page.locator('.lanes canvas').focus();
 		await page.keyboard.press(']');
-		return { focused, moved, isZoomed, isWhole, process: await page.textContent('.timeline .readout'), row: await firstRow(page) };
+		await page.keyboard.press(']');
+		const moment = [await page.textContent('.lanes .readout'), (await readouts(page))[0]];
+		await page.locator('.timeline .scroller canvas').focus();
+		await page.keyboard.press(']');
+		return { moment, focused, moved, isZoomed, isWhole, process: await page.textContent('.timeline .readout'), row: await firstRow(page) };
 	},
 	async tables(page) {
 		await page.locator('.filter input').first().fill('');
@@ -115,7 +133,7 @@ const scenes = {
 		const up = [await firstRow(page), await head.getAttribute('aria-sort')];
 		await page.locator('.filter input').first().fill('SIGSEGV');
 		const found = await page.$$eval('.processes tbody tr', (rows) => rows.map((row) => row.textContent));
-		const status = await page.textContent('[role=status]');
+		const status = await page.textContent('.filter [role=status]');
 		await page.locator('.filter input').first().fill('');
 		await page.click('.more');
 		const sheets = page.locator('table.sorts', { hasText: 'prepare' });
@@ -152,10 +170,21 @@ const scenes = {
 		return { text: await page.locator('main').innerText(), pictures: await page.locator('.static svg').count() };
 	},
 	async paper(page) {
-		await page.setViewportSize(SIZE);
+		await page.setViewportSize({ width: 1900, height: 900 });
+		await page.waitForFunction(() => document.querySelector('.chart canvas').clientWidth > 1000);
+		const screen = await page.evaluate(layout);
+		await page.evaluate(`addEventListener('beforeprint', () => { window.printed = (${layout})(); })`);
 		const pdf = await page.pdf({ format: 'A4' });
+		const printed = await page.evaluate(() => window.printed);
+		await page.waitForFunction(() => document.querySelector('.chart canvas').clientWidth > 1000);
+		const screenAgain = await page.evaluate(layout);
 		await page.emulateMedia({ media: 'print' });
+		if (shots)
+			writeFileSync(join(shots, 'paper.pdf'), pdf);
 		return {
+			screen, printed, screenAgain,
+			hasButtons: await page.locator('.processes th button').first().isVisible(),
+			head: await page.$eval('.processes th', (th) => getComputedStyle(th, '::before').content),
 			bytes: pdf.length, hasFilter: await page.locator('.filter').first().isVisible(),
 			ground: await page.$eval('body', (body) => getComputedStyle(body).backgroundColor),
 		};
@@ -173,7 +202,11 @@ const scenes = {
 	},
 	async diff(page) {
 		await shoot(page, 'diff.png', true);
-		return { text: await page.innerText('main'), captions: await page.$$eval('.chart figcaption', (all) => all.map((one) => one.textContent)) };
+		const tables = await page.$$eval('thead', (all) => all.map((one) => [...one.querySelectorAll('th')].map((th) => th.textContent)));
+		return {
+			text: await page.innerText('main'), captions: await page.$$eval('.chart figcaption', (all) => all.map((one) => one.textContent)),
+			tables, heads: tables.flat(),
+		};
 	},
 };
 

@@ -92,6 +92,7 @@ class Hour:
 	def add_moments(self):
 		base, recorder, job = self.job["started"], self.job["recorder"], self.job["id"]
 		event = self.db.execute("SELECT max(id) FROM event").fetchone()[0] or 0
+		self.db.execute("DELETE FROM event WHERE job = ? OR job IS NULL", (job,))  # a busy machine may have had some of its own
 		for i in range(9):
 			self.insert("event", id=event + 1 + i, time=base + self.seconds * (.12 + .07 * i), kind=MARK, recorder=recorder, job=job,
 				    name="epoch %d%s" % (i, self.hostile), details=json.dumps({"loss": round(1 / (i + 1), 2), "note": self.hostile}))
@@ -105,18 +106,22 @@ class Hour:
 		base = self.job["started"]
 		self.db.execute("DELETE FROM process WHERE job = ?", (self.job["id"],))
 		key = self.db.execute("SELECT max(id) FROM process").fetchone()[0] or 0
+		failed = signalled = 0
 		names = ["python", "loader", "cc1plus", "ld", "sh", "gzip", "rsync", "awk"]
 		for i in range(n):
 			begin = 0 if i == 0 else self.random.random() * 0.97 * self.seconds
 			length = self.seconds - 1 if i == 0 else min(self.random.expovariate(1 / 9), self.seconds - begin)
 			name, luck = names[0] if i == 0 else self.random.choice(names), self.random.random() if i else 1
+			signalled += luck < .01
+			failed += .01 <= luck < .04
 			self.insert("process", id=key + 1 + i, recorder=self.job["recorder"], pid=10000 + i, ppid=1, start_ticks=10 ** 6 + i, started=base + begin,
 				    ended=base + begin + length, exit_code=None if luck < .01 else int(luck < .04), signal=11 if luck < .01 else None, uid=self.job["uid"],
 				    comm=(self.hostile or name)[:15] if i == 1 else name,
 				    command="%s --shard %d --input /data/set/%05d.parquet %s" % (name, i % 16, i, self.hostile if i == 1 else ""),
 				    final=ALL_FINAL, job=self.job["id"], sheet=1 if begin < .08 * self.seconds else 2, cpu_time_us=int(length * 7e5), max_rss_kib=9000,
 				    peak_rss_kib=int(9000 + self.random.random() * 90000), read_bytes=i * 1000, write_bytes=i * 10)
-		self.db.execute("UPDATE job SET processes = ?, exited_processes = ? WHERE id = ?", (n, n, self.job["id"]))
+		self.db.execute("UPDATE job SET processes = ?, exited_processes = ?, failed_processes = ?, signalled_processes = ? WHERE id = ?",
+				(n, n, failed, signalled, self.job["id"]))
 
 	def page(self, directory, *args):
 		"""The file that was written, and its text."""

@@ -5,8 +5,10 @@
 #include <signal.h>
 #include <time.h>
 
+#include "analyze/verdict_rules.h"
 #include "check.h"
 #include "model_kit.h"
+#include "view/verdict_advice.h"
 
 static void add_processes(struct report *r)
 {
@@ -517,6 +519,63 @@ static void test_report__notes_a_memory_spike_only_where_memory_is_short(void **
 	assert_int_equal(anomaly_notes(32 * KIT_GIB, 1u << JOB_LIMIT_MEM), 2);
 }
 
+/* … which is known from its launcher, though the event of its end was lost. */
+static void test_report__knows_how_the_command_of_a_launched_job_ended(void **state)
+{
+	struct process_record command = kit_process(2417, "divide", "./divide", 1, 0);
+	struct report r = { .job = { .status = JOB_FAILED,
+		                     .signal = SIGFPE,
+		                     .started_ns = KIT_AT(0),
+		                     .ended_ns = KIT_AT(3),
+		                     .took_ns = 3 * NS_PER_S } };
+	struct verdict v;
+
+	command.has_exit_code = false;
+	r.job.figures[JOB_FIGURE_COMMAND_TOOK] = (struct figure){ 3 * NS_PER_S, QUALITY_EXACT };
+	report_add_process(&r, &command);
+	verdict_judge(&r.job, &r.facts, &v);
+	assert_int_equal(v.code, VERDICT_ARITHMETIC_ERROR);
+	assert_int_equal(v.confidence, CONFIDENCE_MEDIUM);
+	assert_string_equal(v.culprit.name, "divide");
+	assert_int_equal(r.unended, 0);
+	report_done(&r);
+}
+
+static struct advice advice_for(const struct report *r, const struct verdict *v)
+{
+	struct advice list[ADVICE_MAX];
+
+	assert_int_equal(verdict_advice(r, v, list), 1);
+	return list[0];
+}
+
+static void test_verdict_advice__names_the_program_unless_another_one_may_be_meant(void **state)
+{
+	const struct verdict v = { .code = VERDICT_NOT_EXECUTABLE };
+	struct report r = { .job.command = "./train.sh --fast" };
+
+	r.job.figures[JOB_FIGURE_PROCESSES].quality = QUALITY_EXACT;
+	assert_string_equal(advice_for(&r, &v).command, "chmod +x ./train.sh");
+	snprintf(r.job.command, sizeof r.job.command, "./a;b");
+	assert_string_equal(advice_for(&r, &v).command, "chmod +x FILE");
+	snprintf(r.job.command, sizeof r.job.command, "sh -c ./train.sh");
+	r.job.figures[JOB_FIGURE_PROCESSES].value = 1;
+	assert_string_equal(advice_for(&r, &v).command, "chmod +x FILE");
+}
+
+static void test_verdict_advice__finds_the_disk_of_a_relative_name(void **state)
+{
+	struct verdict v = { .code = VERDICT_DISK_FULL };
+	struct report r = { .job.cwd = "/home/ana" };
+
+	snprintf(verdict_add(&v, EVIDENCE_DISK)->text, VERDICT_TEXT_MAX, "scratch/out.bin");
+	assert_string_equal(advice_for(&r, &v).command, "df -h /home/ana/scratch/out.bin");
+	snprintf(v.evidence[0].text, VERDICT_TEXT_MAX, "/data");
+	assert_string_equal(advice_for(&r, &v).command, "df -h /data");
+	snprintf(v.evidence[0].text, VERDICT_TEXT_MAX, "standard output");
+	assert_string_equal(advice_for(&r, &v).command, "df -h .");
+}
+
 static void test_report_view__shows_a_limit_once(void **state)
 {
 	struct report r = { .job = kit_good_job(), .now_ns = KIT_AT(3600) };
@@ -540,6 +599,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_report__notes_a_memory_spike_only_where_memory_is_short),
+		TEST(test_report__knows_how_the_command_of_a_launched_job_ended),
+		TEST(test_verdict_advice__names_the_program_unless_another_one_may_be_meant),
+		TEST(test_verdict_advice__finds_the_disk_of_a_relative_name),
 		TEST(test_report_view__shows_a_limit_once),
 		TEST(test_report__shows_all_of_a_job),
 		TEST(test_report_markdown__shows_all_of_a_job),

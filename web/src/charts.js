@@ -2,12 +2,13 @@
 // The curves of a run, or of two over each other, as uPlot draws them.
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { duration, inUnit } from './format.js';
-import { color, CURVES, element, GUTTER, onChange, RIGHT } from './theme.js';
+import { duration, inUnit, rangeText, tick, TIME_STEPS } from './format.js';
+import { closeSteps, joinSteps, valueAt } from './steps.js';
+import { color, CURVES, element, GUTTER, onChange, onPaper, RIGHT, widthFor } from './theme.js';
 import { listenToKeys } from './window.js';
 
 const HEIGHT = 170;
-const EXPAND = 2; // null stays a gap when series of different times are joined, as wide as it is
+const TOP = 12; // room for half a label
 const BINARY = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
 /** Steps of 1, 2, 4 … KiB, MiB or GiB, so that ticks are round in the unit that they are shown in. */
@@ -25,21 +26,6 @@ function stepsOf(unit) {
 	return unit ? {} : { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000] };
 }
 
-/** Steps of 1, 2, 5, 10, 15, 30 s, min and h. */
-const TIME_STEPS = [
-	0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600,
-	43200, 86400, 172800, 604800,
-];
-
-/** 0, 30s, 5m, 1h 30m: of several ticks, so it has no more than they need. */
-export function tick(seconds) {
-	if (seconds === 0)
-		return '0';
-	if (seconds < 60)
-		return seconds < 1 ? `${Math.round(seconds * 1000)}ms` : `${+seconds.toFixed(2)}s`;
-	return duration(seconds).replace(/ 00[ms]$/, '');
-}
-
 const fade = (rgb, alpha) => `${rgb}${Math.round(alpha * 255).toString(16).padStart(2, '0')}`;
 
 /** One line of a chart: its times, values and, where it was joined, the least and the most. */
@@ -52,8 +38,8 @@ function linesOf(chart, runs) {
 				return;
 			const two = runs.length > 1;
 			lines.push({
-				times: run.curves.t, values: found.v, low: found.lo, high: found.hi,
-				label: two ? `${run.id} ${curve.label}` : curve.label,
+				times: run.curves.t, values: found.v, low: found.lo, high: found.hi, end: run.seconds,
+				label: two ? `${run.letter} ${curve.label}` : curve.label,
 				color: CURVES[two ? nth : index], dashed: two && index > 0,
 			});
 		});
@@ -67,45 +53,51 @@ function bandOf(chart, run) {
 	const found = run.band && run.band[key];
 	if (!found)
 		return null;
-	return { times: found.lo.map((_, i) => i * run.band.step), low: found.lo, high: found.hi, runs: run.band.runs };
+	return { times: found.lo.map((_, i) => i * run.band.step), low: found.lo, high: found.hi, end: run.seconds, runs: run.band.runs };
 }
 
-/** Tables of [times, values…] for uPlot.join, the series that belong to them, and the fills between two of them. */
-function assemble(chart, runs, lines, band) {
-	const tables = [];
+/** What was allowed, each amount once. */
+function limitsOf(chart, runs) {
+	const key = chart.title === 'Memory' ? 'bytes' : chart.unit === 'cores' ? 'cores' : null;
+	const found = new Map();
+	for (const run of key ? runs : []) {
+		const value = run.allowed[key];
+		if (value !== null)
+			found.set(value, [...(found.get(value) ?? []), run.letter]);
+	}
+	return [...found].map(([value, letters]) => ({ value, whose: found.size > 1 ? `${letters.join(', ')} ` : '' }));
+}
+
+/** The values for uPlot on one axis of times, the series that belong to them, and the fills between two of them. */
+function assemble(lines, band) {
+	const steps = [];
 	const series = [{}];
 	const bands = [];
-	const add = (options) => series.push({ points: { show: false }, spanGaps: false, ...options }) - 1;
+	const paths = uPlot.paths.stepped({ align: 1, alignGaps: 1 }); // a value holds until the next one
+	const add = (of, values, options) => {
+		steps.push(closeSteps(of.times, values, of.end));
+		return series.push({ points: { show: false }, spanGaps: false, paths, ...options }) - 1;
+	};
 	const edge = { stroke: 'transparent', width: 0 };
 
 	if (band) {
 		const line = { stroke: () => fade(color('quiet'), 0.5), width: 1 }; // a band of one run has no width
-		tables.push([band.times, band.high, band.low]);
-		bands.push({ series: [add(line), add(line)], fill: () => fade(color('quiet'), 0.22) });
+		bands.push({ series: [add(band, band.high, line), add(band, band.low, line)], fill: () => fade(color('quiet'), 0.22) });
 	}
 	for (const line of lines) {
-		const table = [line.times, line.values];
-		line.at = add({
-			stroke: () => color(line.color), width: 1.6, dash: line.dashed ? [5, 4] : undefined,
-			points: { show: line.times.length < 3, size: 6 },
-		});
-		if (line.low) {
-			table.push(line.high, line.low);
-			bands.push({ series: [add(edge), add(edge)], fill: () => fade(color(line.color), 0.25) });
-		}
-		tables.push(table);
+		if (line.low)
+			bands.push({ series: [add(line, line.high, edge), add(line, line.low, edge)], fill: () => fade(color(line.color), 0.25) });
+		add(line, line.values, { stroke: () => color(line.color), width: 1.6, dash: line.dashed ? [5, 4] : undefined });
 	}
-	const limit = chart.unit === 'bytes' && chart.title === 'Memory' ? runs[0].allowed.bytes : chart.unit === 'cores' ? runs[0].allowed.cores : null;
-	return { data: uPlot.join(tables, tables.map((table) => table.map(() => EXPAND))), series, bands, limit };
+	return { data: joinSteps(steps), series, bands };
 }
 
 /** Up to what was allowed if it came near that, else a little above the most. */
-function rangeOf(limit) {
+function rangeOf(limits) {
 	return (_, low, high) => {
 		const most = Math.max(high || 0, 0);
-		if (!most)
-			return [0, 1];
-		return [0, limit && most > limit * 0.5 ? Math.max(most, limit) * 1.05 : most * 1.1];
+		const near = limits.map(({ value }) => value).filter((value) => most > value * 0.5);
+		return [0, most ? Math.max(most * 1.1, ...near.map((value) => value * 1.05)) : 1];
 	};
 }
 
@@ -137,10 +129,12 @@ function drawMoments(plot, moments, ctx, bbox, scale) {
 }
 
 /** In front of them: what was allowed. */
-function drawLimit(plot, limit, ctx, bbox, scale) {
-	const at = plot.valToPos(limit, 'y', true);
+function drawLimits(plot, limits, ctx, bbox, scale) {
 	ctx.strokeStyle = color('red');
-	line(ctx, bbox.left, at, bbox.left + bbox.width, at, [6 * scale, 4 * scale]);
+	for (const { value } of limits) {
+		const at = plot.valToPos(value, 'y', true);
+		line(ctx, bbox.left, at, bbox.left + bbox.width, at, [6 * scale, 4 * scale]);
+	}
 }
 
 function line(ctx, x1, y1, x2, y2, dash) {
@@ -151,16 +145,13 @@ function line(ctx, x1, y1, x2, y2, dash) {
 	ctx.stroke();
 }
 
-/** What the curves have at the cursor, or the most. */
-function readout(plot, chart, lines, shown, to) {
-	to.replaceChildren();
+/** What the curves have at the cursor, of what was joined from the least to the most; or the most of all. */
+function readout(chart, lines, shown, to) {
 	const at = shown.cursor;
-	to.append(element('span', 'quiet', at === null ? 'most' : `at ${duration(at)}`));
+	to.replaceChildren(element('span', 'quiet', at === null ? 'most' : `at ${duration(at)}`));
 	for (const line of lines) {
-		const value = at === null ? most(line) : nearest(line, at);
-		const entry = element('span', '', `${line.label} ${inUnit(value, chart.unit)}`);
-		const swatch = element('i', `swatch ${line.color}${line.dashed ? ' dashed' : ''}`);
-		entry.prepend(swatch);
+		const entry = element('span', '', `${line.label} ${at === null ? inUnit(most(line), chart.unit) : valueText(line, at, chart.unit)}`);
+		entry.prepend(element('i', `swatch ${line.color}${line.dashed ? ' dashed' : ''}`));
 		to.append(entry);
 	}
 }
@@ -169,18 +160,16 @@ function most(line) {
 	return (line.high ?? line.values).reduce((a, b) => (b !== null && (a === null || b > a) ? b : a), null);
 }
 
-/** The sample at or before that time; null in a gap. */
-function nearest(line, at) {
-	let low = 0;
-	let high = line.times.length;
-	while (low < high) {
-		const middle = (low + high) >> 1;
-		if (line.times[middle] <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? line.values[low - 1] : null;
+function valueText(line, at, unit) {
+	return rangeText(valueAt(line, line.low ?? line.values, at), valueAt(line, line.high ?? line.values, at), unit);
+}
+
+/** "allowed 8 GiB", with its line or, where that is above the chart, without. */
+function showLimits(plot, limits, unit, to) {
+	to.replaceChildren(...limits.map(({ value, whose }) => {
+		const isAbove = value > plot.scales.y.max;
+		return legendOf(isAbove ? '' : 'limit', `${whose}allowed ${inUnit(value, unit)}${isAbove ? ', above this chart' : ''}`);
+	}));
 }
 
 function axes(chart) {
@@ -195,72 +184,95 @@ function axes(chart) {
 	];
 }
 
+/** Drags show what was dragged over, all charts follow the cursor. */
+function cursorHooks(shown) {
+	return {
+		setSelect: [(u) => {
+			if (u.select.width > 3)
+				shown.show(u.posToVal(u.select.left, 'x'), u.posToVal(u.select.left + u.select.width, 'x'));
+			u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+		}],
+		setCursor: [(u) => {
+			if (u.isFollowing)
+				return;
+			const { left } = u.cursor;
+			shown.point(left === null || left < 0 ? null : u.posToVal(left, 'x'));
+		}],
+	};
+}
+
+/** Title, values at the cursor, and what else is drawn. */
+function captionOf(chart, band) {
+	const caption = element('figcaption');
+	const values = element('span', 'values');
+	const allowed = element('span', 'allowed');
+	caption.append(element('strong', '', chart.title), values);
+	if (band)
+		caption.append(legendOf('band', `${band.runs} earlier run${band.runs === 1 ? '' : 's'}`));
+	caption.append(allowed);
+	return { caption, values, allowed };
+}
+
 /**
- * One chart in a figure of its own.
+ * One chart in a figure of its own; without a plot where all is 0.
  * @param {object} chart title, unit and curves
  */
 function addChart(to, chart, runs, shown, moments) {
 	const lines = linesOf(chart, runs);
-	const band = runs.length === 1 ? bandOf(chart, runs[0]) : null;
 	if (!lines.length)
 		return;
+	const band = runs.length === 1 ? bandOf(chart, runs[0]) : null;
+	const isEmpty = lines.every((line) => !most(line)) && !(band && band.high.some((value) => value));
+	const { caption, values, allowed } = captionOf(chart, isEmpty ? null : band);
 	const figure = element('figure', 'chart');
-	const caption = element('figcaption');
-	const values = element('span', 'values');
-	const place = element('div', 'plot');
-	const { data, series, bands, limit } = assemble(chart, runs, lines, band);
-	caption.append(element('strong', '', chart.title), values);
-	if (band)
-		caption.append(legendOf('band', `${band.runs} earlier run${band.runs === 1 ? '' : 's'}`));
-	if (limit)
-		caption.append(legendOf('limit', `allowed ${inUnit(limit, chart.unit)}`));
-	figure.append(caption, place);
+	figure.append(caption);
 	to.append(figure);
+	shown.listen(() => readout(chart, lines, shown, values));
+	readout(chart, lines, shown, values);
+	if (!isEmpty)
+		addPlot(to, figure, allowed, { chart, lines, band, moments, limits: limitsOf(chart, runs) }, shown);
+}
 
-	const width = () => Math.max(to.clientWidth, 280);
+function addPlot(to, figure, allowed, { chart, lines, band, moments, limits }, shown) {
+	const { data, series, bands } = assemble(lines, band);
+	const place = element('div', 'plot');
+	figure.append(place);
 	const plot = new uPlot({
-		width: width(), height: HEIGHT, series, bands, axes: axes(chart), legend: { show: false },
-		padding: [8, RIGHT, 0, 0],
-		scales: { x: { time: false, min: shown.min, max: shown.max }, y: { range: rangeOf(limit) } },
+		width: widthFor(to), height: HEIGHT, series, bands, axes: axes(chart), legend: { show: false },
+		padding: [TOP, RIGHT, 0, 0],
+		scales: { x: { time: false, min: shown.min, max: shown.max }, y: { range: rangeOf(limits) } },
 		cursor: { y: false, drag: { x: true, y: false, setScale: false }, points: { show: false } },
 		hooks: {
 			drawClear: [(u) => within(u, drawMoments.bind(null, u, moments))],
-			draw: [(u) => limit && within(u, drawLimit.bind(null, u, limit))],
-			setSelect: [(u) => {
-				if (u.select.width > 3)
-					shown.show(u.posToVal(u.select.left, 'x'), u.posToVal(u.select.left + u.select.width, 'x'));
-				u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+			draw: [(u) => {
+				within(u, drawLimits.bind(null, u, limits));
+				showLimits(u, limits, chart.unit, allowed);
 			}],
-			setCursor: [(u) => {
-				if (u.isFollowing)
-					return;
-				const { left } = u.cursor;
-				shown.point(left === null || left < 0 ? null : u.posToVal(left, 'x'));
-			}],
+			...cursorHooks(shown),
 		},
 	}, data, place);
 	place.setAttribute('role', 'img');
 	place.setAttribute('aria-label', `${chart.title} over time; arrow keys move the cursor, + and - zoom, 0 shows all`);
 	place.addEventListener('dblclick', () => shown.reset());
 	listenToKeys(place, shown);
-	const update = (what) => {
+	shown.listen((what) => {
 		plot.isFollowing = true;
 		if (what === 'range')
 			plot.setScale('x', { min: shown.min, max: shown.max });
 		else
 			plot.setCursor({ left: shown.cursor === null ? -10 : plot.valToPos(shown.cursor, 'x'), top: 0 }, false);
 		plot.isFollowing = false;
-		readout(plot, chart, lines, shown, values);
-	};
-	shown.listen(update);
-	update('cursor');
-	new ResizeObserver(() => plot.setSize({ width: width(), height: HEIGHT })).observe(to);
+	});
+	const resize = () => plot.width !== widthFor(to) && plot.setSize({ width: widthFor(to), height: HEIGHT });
+	new ResizeObserver(resize).observe(to);
+	onPaper(resize);
 	onChange(() => plot.redraw(false));
 }
 
 function legendOf(kind, text) {
 	const entry = element('span', 'quiet', text);
-	entry.prepend(element('i', `swatch ${kind}`));
+	if (kind)
+		entry.prepend(element('i', `swatch ${kind}`));
 	return entry;
 }
 

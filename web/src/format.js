@@ -38,6 +38,30 @@ export function duration(seconds) {
 	return m ? `${m}m ${two(s)}s` : `${s}s`;
 }
 
+/** Steps of 1, 2, 5, 10, 15, 30 s, min and h. */
+export const TIME_STEPS = [
+	0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600,
+	43200, 86400, 172800, 604800,
+];
+
+/** 0, 30s, 5m, 1h 30m: of several ticks, so it has no more than they need. */
+export function tick(seconds) {
+	if (seconds === 0)
+		return '0';
+	if (seconds < 60)
+		return seconds < 1 ? `${Math.round(seconds * 1000)}ms` : `${+seconds.toFixed(2)}s`;
+	return duration(seconds).replace(/ 00[ms]$/, '');
+}
+
+/** Round times, at most so many. */
+export function ticksBetween(min, max, most) {
+	const step = TIME_STEPS.find((s) => (max - min) / s <= most) ?? TIME_STEPS.at(-1);
+	const ticks = [];
+	for (let n = Math.ceil(min / step); n * step <= max; n++)
+		ticks.push(n * step);
+	return ticks;
+}
+
 export const count = (n) => n.toLocaleString('en-US');
 
 /** A value of a chart in its unit. */
@@ -49,7 +73,16 @@ export function inUnit(value, unit) {
 	if (unit === 'bytes/s')
 		return `${bytes(value)}/s`;
 	const text = Math.abs(value) >= 100 || Number.isInteger(value) ? count(Math.round(value)) : value.toFixed(value >= 10 ? 1 : 2);
-	return unit ? `${text} ${unit}` : text;
+	return unit ? `${text} ${unit === 'cores' && text === '1' ? 'core' : unit}` : text;
+}
+
+/** "1.1 – 1.3 GiB", or one value where both are shown alike. */
+export function rangeText(low, high, unit) {
+	const [a, b] = [inUnit(low, unit), inUnit(high, unit)];
+	if (a === b)
+		return a;
+	const [number, ...words] = a.split(' ');
+	return `${words.join(' ') === b.split(' ').slice(1).join(' ') ? number : a} – ${b}`;
 }
 
 const MARKS = { exact: '', sampled: '~', at_least: '≥', at_most: '≤', missing: '' };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What happened when: sheets, phases, marks, anomalies and events, a lane each, above the charts and in their time.
 import { duration } from './format.js';
-import { color, element, GUTTER, onChange, RIGHT, sized } from './theme.js';
+import { color, element, GUTTER, onChange, onPaper, RIGHT, sized, widthFor } from './theme.js';
 import { listenToKeys } from './window.js';
 
 const LANE = 20;
@@ -17,6 +17,7 @@ const NEAR = 6; // pixels within which a moment is under the pointer
 export function lanesOf(run) {
 	const phases = run.marks.filter((mark) => mark.to !== undefined);
 	const marks = run.marks.filter((mark) => mark.to === undefined);
+	const dataOf = ({ data }) => (data && data !== '{}' ? ` ${data}` : '');
 	const took = (m) => `${duration(m.from)}, ${m.to === null ? 'not ended' : `took ${duration(m.to - m.from)}`}`;
 	const lanes = [
 		{
@@ -27,12 +28,12 @@ export function lanesOf(run) {
 		},
 		{
 			title: 'Phases', moments: phases.map((p) => ({
-				from: p.from, to: p.to, label: p.name, color: 'purple', isBar: true, text: `phase ${p.name}, at ${took(p)} ${p.data ?? ''}`,
+				from: p.from, to: p.to, label: p.name, color: 'purple', isBar: true, text: `phase ${p.name}, at ${took(p)}${dataOf(p)}`,
 			})),
 		},
 		{
 			title: 'Marks', moments: marks.map((m) => ({
-				from: m.from, to: null, label: m.name, color: 'green', dash: [2, 3], text: `mark ${m.name} at ${duration(m.from)} ${m.data ?? ''}`,
+				from: m.from, to: null, label: m.name, color: 'green', dash: [2, 3], text: `mark ${m.name} at ${duration(m.from)}${dataOf(m)}`,
 			})),
 		},
 		{
@@ -66,16 +67,31 @@ export class Lanes {
 		this.shown = shown;
 		this.figure = element('figure', 'lanes');
 		this.canvas = element('canvas');
-		this.readout = element('p', 'readout quiet', 'Point at a mark to read it. Drag in a chart to zoom, double-click to see all.');
+		this.selected = -1;
+		this.readout = element('p', 'readout quiet', 'Point at a mark to read it, or go from one to the next with [ and ]. Drag in a chart to zoom, double-click to see all.');
+		this.readout.setAttribute('role', 'status');
 		this.canvas.setAttribute('role', 'img');
-		this.canvas.setAttribute('aria-label', lanes.map((lane) => `${lane.moments.length} ${lane.title.toLowerCase()}`).join(', '));
+		this.canvas.setAttribute('aria-label', `${lanes.map((lane) => `${lane.moments.length} ${lane.title.toLowerCase()}`).join(', ')}; [ and ] go from one to the next`);
 		this.figure.append(this.canvas, this.readout);
 		to.append(this.figure);
 		this.canvas.addEventListener('pointermove', (event) => this.#point(event));
+		this.canvas.addEventListener('keydown', (event) => {
+			if (event.key === '[' || event.key === ']')
+				this.#step(event.key === ']' ? 1 : -1);
+		});
 		listenToKeys(this.canvas, shown);
 		shown.listen(() => this.draw());
 		new ResizeObserver(() => this.draw()).observe(to);
 		onChange(() => this.draw());
+		onPaper(() => this.draw());
+	}
+
+	/** In the order of time, whatever their lanes; the cursor goes there, too. */
+	#step(by) {
+		const all = this.lanes.flatMap((lane) => lane.moments).sort((a, b) => a.from - b.from);
+		this.selected = (this.selected + by + (this.selected < 0 && by < 0 ? 1 : 0) + all.length) % all.length;
+		this.readout.textContent = all[this.selected].text;
+		this.shown.point(Math.min(Math.max(all[this.selected].from, this.shown.min), this.shown.max));
 	}
 
 	#x(seconds) {
@@ -84,7 +100,7 @@ export class Lanes {
 	}
 
 	draw() {
-		this.width = Math.max(this.figure.clientWidth, 280);
+		this.width = widthFor(this.figure);
 		const ctx = sized(this.canvas, this.width, this.lanes.length * LANE);
 		ctx.font = '12px system-ui, sans-serif';
 		ctx.textBaseline = 'middle';

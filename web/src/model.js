@@ -13,6 +13,8 @@ function processesOf(table, qualities) {
 		const p = Object.fromEntries(table.keys.map((key, i) => [key, row[i]]));
 		p.name = table.texts[p.name];
 		p.command = table.texts[p.command] || p.name;
+		if (p.outcome === 'passed')
+			p.ended += ', as its command';
 		for (const key of ['cpuQuality', 'peakQuality', 'ioQuality'])
 			p[key] = qualities[p[key]];
 		return p;
@@ -21,7 +23,8 @@ function processesOf(table, qualities) {
 
 export function load(text) {
 	const data = JSON.parse(text);
-	for (const run of data.runs) {
+	for (const [i, run] of data.runs.entries()) {
+		run.letter = data.runs.length > 1 ? 'AB'[i] : '';
 		run.leftOut = run.processes.leftOut;
 		run.processes = processesOf(run.processes, data.qualities);
 	}

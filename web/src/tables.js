@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Tables that sort and filter: those that are in the page already, and that of all processes, which is made here.
 import { bytes, count, duration, inWords, marked, worth } from './format.js';
-import { element } from './theme.js';
+import { element, isOnPaper, onPaper } from './theme.js';
 import { OUTCOMES } from './timeline.js';
 
 const PAGE_ROWS = 25;
 const MORE_ROWS = 500;
+const PAPER_ROWS = 200; // about five pages
 const FILTER_FROM = 12; // rows: fewer are read at a glance
 
 /** What is not known comes last, up or down. */
@@ -21,6 +22,7 @@ function sortButton(head, label, onSort) {
 	const button = element('button', '', label);
 	button.type = 'button';
 	head.replaceChildren(button);
+	head.dataset.label = label;
 	button.addEventListener('click', () => {
 		const down = head.getAttribute('aria-sort') !== 'descending';
 		for (const other of head.parentElement.children)
@@ -108,8 +110,12 @@ export class ProcessTable {
 		this.#head();
 		this.table.append(this.body);
 		wide.append(this.table);
-		to.append(box, wide, this.more);
-		this.#sort(this.columns.findIndex(({ head }) => head === 'cpu'), true);
+		this.printed = element('p', 'line on-paper');
+		to.append(box, this.printed, wide, this.more);
+		const first = Math.max(this.columns.findIndex(({ head }) => head === 'cpu'), 0);
+		this.table.tHead.rows[0].cells[first].setAttribute('aria-sort', 'descending');
+		this.#sort(first, true);
+		onPaper(() => this.show());
 	}
 
 	#head() {
@@ -125,7 +131,8 @@ export class ProcessTable {
 	}
 
 	#sort(index, down) {
-		const { value } = this.columns[Math.max(index, 0)];
+		const { head, value } = this.columns[index];
+		this.by = head;
 		this.order = (a, b) => compare(value(a), value(b), down);
 		this.show();
 	}
@@ -146,8 +153,10 @@ export class ProcessTable {
 
 	show() {
 		const found = this.all.filter((p) => this.#matches(p)).sort(this.order);
-		this.body.replaceChildren(...found.slice(0, this.limit).map((p) => this.#row(p)));
-		this.status.textContent = ` ${count(Math.min(found.length, this.limit))} of ${count(found.length)} shown`;
+		const rows = Math.min(found.length, isOnPaper() ? Math.max(this.limit, PAPER_ROWS) : this.limit);
+		this.body.replaceChildren(...found.slice(0, rows).map((p) => this.#row(p)));
+		this.status.textContent = ` ${count(rows)} of ${count(found.length)} shown`;
+		this.printed.textContent = `${count(rows)} of ${count(this.all.length)} processes, by ${this.by}${rows < this.all.length ? '; the rest is in the page itself' : ''}`;
 		this.more.hidden = found.length <= this.limit;
 	}
 

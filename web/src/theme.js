@@ -8,10 +8,36 @@ export function color(name) {
 
 export const CURVES = ['blue', 'orange', 'green', 'purple'];
 
-/** Calls it whenever the colours change: another scheme, or paper. */
+/** Calls it whenever the colours change: another scheme. */
 export function onChange(redraw) {
 	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
-	matchMedia('print').addEventListener('change', redraw);
+}
+
+const PAPER_WIDTH = 680; // pixels of A4 and Letter within the margins of page.css
+const PAPER = 'paper'; // on the root: colours are those for paper, whatever the screen has
+const layouts = [];
+
+function setPaper(isPaper) {
+	if (isPaper === isOnPaper())
+		return;
+	document.documentElement.classList.toggle(PAPER, isPaper);
+	layouts.forEach((lay) => lay());
+}
+
+export const isOnPaper = () => document.documentElement.classList.contains(PAPER);
+
+/** Calls it when the page is laid out for paper, and for the screen again. */
+export function onPaper(lay) {
+	layouts.push(lay);
+}
+
+addEventListener('beforeprint', () => setPaper(true));
+addEventListener('afterprint', () => setPaper(false));
+matchMedia('print').addEventListener('change', ({ matches }) => setPaper(matches));
+
+/** How wide to draw in there. */
+export function widthFor(place) {
+	return isOnPaper() ? PAPER_WIDTH : Math.max(place.clientWidth, 280);
 }
 
 /** A canvas for crisp lines; returns its context, cleared, in CSS pixels. */
@@ -37,4 +63,4 @@ export function element(tag, className = '', text = '') {
 
 /** Left of every chart, so that they share their time axis. */
 export const GUTTER = 84;
-export const RIGHT = 14;
+export const RIGHT = 22;

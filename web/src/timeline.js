@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: MIT
 // Every process of a run as a bar, coloured by its outcome. Bars that do not overlap share a row, so that thousands
 // fit; only those in the window are drawn.
-import { bytes, duration, inWords, marked } from './format.js';
-import { color, element, GUTTER, onChange, RIGHT, sized } from './theme.js';
+import { bytes, duration, inWords, marked, tick, ticksBetween } from './format.js';
+import { color, element, GUTTER, isOnPaper, onChange, onPaper, RIGHT, sized, widthFor } from './theme.js';
 import { listenToKeys } from './window.js';
 
 const HEIGHT = 420; // the rows share it …
 const ROW_MIN = 3; // … down to this, then it grows
 const ROW_MAX = 18;
 const CANVAS_MAX = 12000;
+const AXIS = 22;
+const TICK_SPACE = 70;
+const PAPER_MAX = 800; // what fits on a page
 const LABEL_ROW = 12; // rows from this height on have names
 
 export const OUTCOMES = {
 	ok: { color: 'blue', words: 'exit 0' },
 	failed: { color: 'orange', words: 'failed' },
 	signal: { color: 'red', words: 'died of a signal' },
+	passed: { color: 'quiet', words: 'ended as the command that they ran' },
 	lives: { color: 'green', words: 'still running' },
-	left: { color: 'purple', words: 'left behind, or end not known' },
-	unknown: { color: 'quiet', words: 'end not known' },
+	left: { color: 'purple', words: 'left behind' },
+	unknown: { color: 'pale', words: 'end not known' },
 };
 
 /** The first row whose last bar has ended. @returns {{rows: number, bars: object[]}} */
@@ -52,8 +56,6 @@ export class Timeline {
 		this.onPick = onPick;
 		this.selected = null;
 		Object.assign(this, pack(run.processes, run.seconds));
-		this.rowHeight = Math.min(Math.max(HEIGHT / Math.max(this.rows, 1), ROW_MIN), ROW_MAX, CANVAS_MAX / Math.max(this.rows, 1));
-		this.height = Math.ceil(this.rows * this.rowHeight);
 		this.figure = element('figure', 'timeline');
 		this.scroller = element('div', 'scroller');
 		this.canvas = element('canvas');
@@ -61,13 +63,19 @@ export class Timeline {
 		this.canvas.setAttribute('role', 'img');
 		this.canvas.setAttribute('aria-label', `${this.bars.length} processes over time, coloured by outcome`);
 		this.scroller.append(this.canvas);
-		this.figure.append(this.#legend(run.processes), this.scroller, this.readout);
+		this.line = element('div', 'cursor');
+		this.line.hidden = true;
+		this.scroller.append(this.line);
+		this.axis = element('canvas', 'axis');
+		this.axis.setAttribute('aria-hidden', 'true');
+		this.figure.append(this.#legend(run), this.scroller, this.axis, this.readout);
 		to.append(this.figure);
 		this.#listen(to);
 	}
 
-	#legend(processes) {
+	#legend({ processes, letter }) {
 		const legend = element('figcaption');
+		legend.append(element('strong', '', `${letter} Every process`.trim()));
 		for (const [outcome, { color: name, words }] of Object.entries(OUTCOMES)) {
 			const n = processes.filter((p) => p.outcome === outcome).length;
 			if (!n)
@@ -93,9 +101,17 @@ export class Timeline {
 				this.#step(event.key === ']' ? 1 : -1);
 		});
 		listenToKeys(this.canvas, this.shown);
-		this.shown.listen((what) => what === 'range' && this.draw());
+		this.shown.listen((what) => (what === 'range' ? this.draw() : this.#drawCursor()));
 		new ResizeObserver(() => this.draw()).observe(to);
 		onChange(() => this.draw());
+		onPaper(() => this.draw());
+	}
+
+	#layOut() {
+		const rows = Math.max(this.rows, 1);
+		this.rowHeight = Math.min(Math.max(HEIGHT / rows, ROW_MIN), ROW_MAX, (isOnPaper() ? PAPER_MAX : CANVAS_MAX) / rows);
+		this.height = Math.ceil(this.rows * this.rowHeight);
+		this.width = widthFor(this.scroller);
 	}
 
 	#x(seconds) {
@@ -108,8 +124,27 @@ export class Timeline {
 		return Math.min(Math.max(min + ((x - GUTTER) / (this.width - GUTTER - RIGHT)) * (max - min), min), max);
 	}
 
+	#drawCursor() {
+		const { cursor } = this.shown;
+		this.line.hidden = cursor === null;
+		this.line.style.left = `${this.#x(cursor ?? 0)}px`;
+		this.line.style.height = `${this.height}px`;
+	}
+
+	#drawAxis() {
+		const ctx = sized(this.axis, this.width, AXIS);
+		ctx.font = '12px system-ui, sans-serif';
+		ctx.fillStyle = color('quiet');
+		ctx.textAlign = 'center';
+		ctx.textBaseline = 'top';
+		for (const at of ticksBetween(this.shown.min, this.shown.max, (this.width - GUTTER - RIGHT) / TICK_SPACE))
+			ctx.fillText(tick(at), Math.min(this.#x(at), this.width - RIGHT), 4);
+	}
+
 	draw() {
-		this.width = Math.max(this.scroller.clientWidth, 280);
+		this.#layOut();
+		this.#drawAxis();
+		this.#drawCursor();
 		const ctx = sized(this.canvas, this.width, this.height);
 		const colors = Object.fromEntries(Object.entries(OUTCOMES).map(([key, { color: name }]) => [key, color(name)]));
 		const gap = this.rowHeight > 5 ? 1 : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/job_report.h"
+#include "report/report.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -183,6 +183,12 @@ static const char *name_of(const struct process_record *p)
 	return p->comm && *p->comm ? p->comm : "?";
 }
 
+/* Helpers of ours are one program with us. */
+static const char *program_of(const struct process_record *p)
+{
+	return own_program_is_one(name_of(p)) ? OURS_NAME : name_of(p);
+}
+
 /* Parents are added before their children. */
 static void count_failure(struct report *r, struct report_program *program,
                           const struct process_record *p)
@@ -274,6 +280,21 @@ static void keep_left(struct report *r, const struct process_record *p)
 
 #define CLOCK_NS (20 * NS_PER_MS) /* of /proc, by which a start may be known, with its rounding */
 
+/* How the command of a launched job ended is known from the launcher, also where the event of its end was lost. */
+static void complete_command(const struct job *job, struct process_record *p)
+{
+	bool is_launched = figure_is_known(job->figures[JOB_FIGURE_COMMAND_TOOK]);
+
+	if (!is_launched || p->signal || p->has_exit_code || !job->ended_ns)
+		return;
+	p->has_exit_code = job->has_exit_code;
+	p->exit_code = job->exit_code;
+	p->signal = job->signal;
+	p->core_dumped = job->core_dumped;
+	if (!p->ended_ns)
+		p->ended_ns = job->started_ns + job->figures[JOB_FIGURE_COMMAND_TOOK].value;
+}
+
 /* A row counts a whole life: of a process that is older than a job that others started that is an upper bound of what it
  * did in it. */
 static struct process_record within_job(const struct job *job, const struct process_record *p)
@@ -293,9 +314,12 @@ static struct process_record within_job(const struct job *job, const struct proc
 int report_add_process(void *report, const struct process_record *row)
 {
 	struct report *r = report;
-	const struct process_record in = within_job(&r->job, row), *p = &in;
-	uint64_t index = find_program(r, name_of(p)), known;
+	struct process_record in = within_job(&r->job, row);
+	const struct process_record *p = &in;
+	uint64_t index = find_program(r, program_of(p)), known;
 
+	if (r->processes == 0)
+		complete_command(&r->job, &in);
 	verdict_facts_add_process(&r->facts, p);
 	r->processes++;
 	if (!p->ended_ns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* job_report.h - everything known about one recorded job, gathered record by record into plain structs, for
+/* report.h - everything known about one recorded job, gathered record by record into plain structs, for
  * the verbs and the socket alike. It keeps sums and the few processes that matter, so it stays small for a
  * job of a million processes. Processes go in before events, which are shown with their names. */
 #pragma once
