@@ -108,12 +108,26 @@ int io_write_timeout(int fd, const void *bytes, size_t n, uint64_t timeout_ns)
 	return n ? -EAGAIN : 0;
 }
 
-static int write_new(int dir_fd, const char *name, const void *bytes, size_t n, bool is_durable)
+/* Whoever may not give it away keeps it. */
+static int copy_rights(int fd, const struct stat *from)
 {
-	cleanup(closep) int fd = openat(dir_fd, name,
-	                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-	int r = fd < 0 ? -errno : io_write_all(fd, bytes, n);
+	(void)!fchown(fd, from->st_uid, from->st_gid);
+	return fchmod(fd, from->st_mode & 07777) < 0 ? -errno : 0;
+}
 
+/* As the file that it will replace: nobody may read the new one who may not read that. */
+static int write_new(int dir_fd, const char *name, const char *old, const void *bytes, size_t n,
+                     bool is_durable)
+{
+	struct stat st;
+	bool is_there = fstatat(dir_fd, old, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+	cleanup(closep) int fd = openat(dir_fd, name,
+	                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+	                                is_there ? 0600 : 0666);
+	int r = fd < 0 ? -errno : is_there ? copy_rights(fd, &st) : 0;
+
+	if (r == 0)
+		r = io_write_all(fd, bytes, n);
 	return r == 0 && is_durable && fdatasync(fd) < 0 ? -errno : r;
 }
 
@@ -126,7 +140,7 @@ int io_replace(int dir_fd, const char *name, const void *bytes, size_t n, bool i
 	if (snprintf(temporary, sizeof temporary, ".%s.new", name) >= (int)sizeof temporary)
 		return err_set(err, ENAMETOOLONG, "write '%s': name too long", name);
 	unlinkat(dir_fd, temporary, 0); /* left by a process that died while replacing */
-	r = write_new(dir_fd, temporary, bytes, n, is_durable);
+	r = write_new(dir_fd, temporary, name, bytes, n, is_durable);
 	if (r == 0 && renameat(dir_fd, temporary, dir_fd, name) < 0)
 		r = -errno;
 	if (r == 0)

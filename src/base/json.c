@@ -142,10 +142,28 @@ void json_exact(struct json *j, double v)
 	json_raw(j, text, n);
 }
 
-static void put_escaped(struct buf *out, unsigned char c)
+static void put_unit(struct buf *out, uint32_t unit)
 {
 	static const char hex[] = "0123456789abcdef";
 
+	buf_put(out,
+	        (char[]){ '\\', 'u', hex[unit >> 12 & 15], hex[unit >> 8 & 15], hex[unit >> 4 & 15],
+	                  hex[unit & 15] },
+	        6);
+}
+
+/* Characters beyond 16 bits are two units. */
+static void put_code_point(struct buf *out, uint32_t c)
+{
+	if (c > 0xffff) {
+		put_unit(out, 0xd800 + ((c - 0x10000) >> 10));
+		c = 0xdc00 + ((c - 0x10000) & 0x3ff);
+	}
+	put_unit(out, c);
+}
+
+static void put_escaped(struct buf *out, unsigned char c)
+{
 	switch (c) {
 	case '"':
 		buf_put(out, "\\\"", 2);
@@ -160,7 +178,7 @@ static void put_escaped(struct buf *out, unsigned char c)
 		buf_put(out, "\\t", 2);
 		break;
 	default:
-		buf_put(out, (char[]){ '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] }, 6);
+		put_unit(out, c);
 	}
 }
 
@@ -171,25 +189,51 @@ void json_strn(struct json *j, const char *s, size_t n)
 	json_raw(j, "\"", 1);
 	while (s < end) {
 		unsigned char c = (unsigned char)*s;
+		uint32_t code_point;
 		size_t len = 1;
 
 		if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') {
 			s++;
 			continue;
 		}
-		if (c >= 0x80 && (len = text_utf8_len(s, (size_t)(end - s)))) {
+		if (c >= 0x80)
+			len = text_utf8_len(s, (size_t)(end - s));
+		if (c >= 0x80 && len && !text_is_unsafe(s, len, &code_point)) {
 			s += len;
 			continue;
 		}
 		buf_put(j->out, plain, (size_t)(s - plain));
-		if (c >= 0x80)
-			buf_put(j->out, "\xef\xbf\xbd", 3);
-		else
+		if (c < 0x80)
 			put_escaped(j->out, c);
-		plain = ++s;
+		else if (len)
+			put_code_point(j->out, code_point);
+		else
+			buf_put(j->out, "\xef\xbf\xbd", 3);
+		s += MAX(len, (size_t)1);
+		plain = s;
 	}
 	buf_put(j->out, plain, (size_t)(s - plain));
 	buf_putc(j->out, '"');
+}
+
+/* Outside of its strings valid JSON has nothing beyond ASCII, and no control characters but blanks. */
+void json_outside(struct json *j, const char *text, size_t n)
+{
+	const char *end = text + n, *plain = text;
+
+	json_raw(j, "", 0);
+	while (text < end) {
+		size_t len = MAX(text_utf8_len(text, (size_t)(end - text)), (size_t)1);
+		uint32_t code_point;
+
+		if ((len > 1 || *text == 0x7f) && text_is_unsafe(text, len, &code_point)) {
+			buf_put(j->out, plain, (size_t)(text - plain));
+			put_code_point(j->out, code_point);
+			plain = text + len;
+		}
+		text += len;
+	}
+	buf_put(j->out, plain, (size_t)(end - plain));
 }
 
 void json_key_text(struct json *j, const char *key)

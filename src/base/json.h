@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* json.h - a streaming JSON writer into a buffer. It takes care of commas and escapes; the caller
  * takes care of nesting. Strings may be any bytes: invalid UTF-8 becomes U+FFFD, so the output is
- * always valid JSON. */
+ * always valid JSON. Characters that a terminal would obey (text_is_unsafe) are written as \uNNNN. */
 #pragma once
 
 #include <stdbool.h>
@@ -32,6 +32,8 @@ void json_exact(struct json *j, double v);
 void json_str(struct json *j, const char *s); /* NULL → null */
 void json_strn(struct json *j, const char *s, size_t n);
 void json_raw(struct json *j, const char *text, size_t n); /* a value that is JSON already */
+/* The same for valid JSON from outside, in which unsafe characters are escaped. */
+void json_outside(struct json *j, const char *text, size_t n);
 
 /* Removes the members of objects that are null from the compact JSON in `text`, from offset `from` on.
  * Elements of arrays stay. */

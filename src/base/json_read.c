@@ -189,6 +189,27 @@ bool json_read_find(struct scan object, const char *name, struct scan *ret_value
 	return false;
 }
 
+/* A code point of the basic plane in UTF-8. */
+static void put_code(struct buf *to, uint64_t c)
+{
+	if (c < 0x80) {
+		buf_putc(to, (char)c);
+		return;
+	}
+	if (c < 0x800) {
+		buf_putc(to, (char)(0xc0 | c >> 6));
+	} else {
+		buf_putc(to, (char)(0xe0 | c >> 12));
+		buf_putc(to, (char)(0x80 | (c >> 6 & 0x3f)));
+	}
+	buf_putc(to, (char)(0x80 | (c & 0x3f)));
+}
+
+static bool is_surrogate(uint64_t c)
+{
+	return c >= 0xd800 && c <= 0xdfff;
+}
+
 bool json_read_text(struct scan string, struct buf *to)
 {
 	static const char letters[] = "\"\\/bfnrt", meaning[] = "\"\\/\b\f\n\r\t";
@@ -196,6 +217,7 @@ bool json_read_text(struct scan string, struct buf *to)
 	buf_reset(to);
 	while (!scan_at_end(&string)) {
 		const char *letter;
+		struct scan digits;
 		uint64_t c;
 
 		if (!skip_char(&string, '\\')) {
@@ -208,11 +230,13 @@ bool json_read_text(struct scan string, struct buf *to)
 			string.p++;
 			continue;
 		}
-		if (!scan_lit(&string, "u00") || scan_left(&string) < 2 ||
-		    !scan_hex(&(struct scan){ string.p, string.p + 2 }, &c) || c >= 0x80)
+		if (!scan_lit(&string, "u") || scan_left(&string) < 4)
 			return false;
-		buf_putc(to, (char)c);
-		string.p += 2;
+		digits = scan_mem(string.p, 4);
+		if (!scan_hex(&digits, &c) || !scan_at_end(&digits) || is_surrogate(c))
+			return false;
+		put_code(to, c);
+		string.p += 4;
 	}
 	return !to->full;
 }

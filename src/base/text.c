@@ -69,6 +69,12 @@ static bool is_unsafe(uint32_t c)
 	return in_ranges(c, unsafe, ARRAY_LEN(unsafe));
 }
 
+bool text_is_unsafe(const char *s, size_t len, uint32_t *ret_code_point)
+{
+	*ret_code_point = code_point(s, len);
+	return is_unsafe(*ret_code_point);
+}
+
 static unsigned columns_of(uint32_t c)
 {
 	static const struct range combining[] = {

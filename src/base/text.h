@@ -11,6 +11,10 @@
 /* The length of the valid UTF-8 character at s (1 to 4; shortest form, no surrogates), or 0. */
 size_t text_utf8_len(const char *s, size_t n);
 
+/* Whether the valid UTF-8 character of `len` bytes at s must not reach a terminal, or the reader of a file, as it
+ * is: a control character (C0, DEL, C1), or one that reorders or hides the text around it. */
+bool text_is_unsafe(const char *s, size_t len, uint32_t *ret_code_point);
+
 /* Appends s for a terminal: control characters (C0, DEL, C1 also as UTF-8), bidi overrides and
  * invalid UTF-8 become \xNN or \u{NNNN}, a newline becomes \n. At most `max_columns` columns; text
  * that is cut ends in '…'. */

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/types.h>
 
@@ -13,10 +15,15 @@
 int thread_start(pthread_t *ret, size_t stack_bytes, void *(*run)(void *self), void *self)
 	must_check;
 
-/* Forks a helper process: its pid, 0 in the child, or -errno. It is born with that name, so that
- * every observer of its birth recognises it; without an exit signal there is no SIGCHLD, and wait()
- * does not see it. */
+/* Forks a helper process with that name: its pid, 0 in the child, or -errno. Without an exit signal there is no
+ * SIGCHLD, and wait() does not see it. */
 pid_t thread_fork_helper(const char *name) must_check;
+/* Whether that process is one of them: anybody can have the name. `start_ns`: when it began, by the boot clock and rounded
+ * down to a tick of `tick_ns`. The latest THREAD_HELPERS_MAX are known. */
+#define THREAD_HELPERS_MAX 256
+bool thread_is_helper(pid_t pid, uint64_t start_ns, uint64_t tick_ns);
+/* A child that was forked otherwise becomes one. */
+void thread_add_helper(pid_t pid);
 
 /* exec's arguments are not const for historical reasons. */
 static inline char *const *exec_words(const char *const *words)

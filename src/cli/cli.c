@@ -149,16 +149,44 @@ int cli_config_to_read(const struct cli *cli, struct config *ret)
 typedef int state_dir_search(const struct state_dir_env *env, struct state_dir *ret,
                              struct err *err);
 
+struct state_dir_room {
+	char home[STATE_DIR_ROOM], cwd[PATH_MAX];
+};
+
+static struct state_dir_env state_dir_env(const struct cli *cli, struct state_dir_room *room)
+{
+	struct state_dir_env env = state_dir_environment(room->home);
+
+	env.option = cli->state_dir;
+	env.cwd = getcwd(room->cwd, sizeof room->cwd);
+	env.uid = user_namespace_own_uid();
+	return env;
+}
+
 static int search_state_dir(const struct cli *cli, state_dir_search *search, struct state_dir *ret,
                             struct err *err)
 {
-	char cwd[PATH_MAX], room[STATE_DIR_ROOM];
-	struct state_dir_env env = state_dir_environment(room);
+	struct state_dir_room room;
+	const struct state_dir_env env = state_dir_env(cli, &room);
 
-	env.option = cli->state_dir;
-	env.cwd = getcwd(cwd, sizeof cwd);
-	env.uid = user_namespace_own_uid();
 	return search(&env, ret, err);
+}
+
+bool cli_state_dir_is_nowhere(const struct cli *cli, struct buf *ret)
+{
+	struct state_dir_room room;
+	const struct state_dir_env env = state_dir_env(cli, &room);
+
+	return state_dir_is_nowhere(&env, ret);
+}
+
+/* The error is about the usual place. */
+static void log_refused(const struct cli *cli)
+{
+	cleanup(buf_done) struct buf tried = { 0 };
+
+	if (!cli->keeps_quiet && cli_state_dir_is_nowhere(cli, &tried) && tried.len)
+		log_error("no fallback of the state directory can be used: %s", tried.at);
 }
 
 int cli_find_state_dir(const struct cli *cli, struct state_dir *ret)
@@ -195,8 +223,10 @@ int cli_make_state_dir(const struct cli *cli, char *ret, struct err *err)
 
 	if (r == 0)
 		r = state_dir_prepare(&chosen, geteuid() == 0, err);
-	if (r < 0)
+	if (r < 0) {
+		log_refused(cli);
 		return r;
+	}
 	if (chosen.is_fallback && !cli->keeps_quiet)
 		log_warn("%s; recording into '%s'", chosen.why.msg, chosen.path);
 	memcpy(ret, chosen.path, CONFIG_PATH_MAX);

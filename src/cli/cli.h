@@ -124,8 +124,10 @@ int cli_state_dir(const struct cli *cli, char *ret);
 /* Whether a process with our environment, but without our options and perhaps in another directory,
  * finds this state directory, too, without testing what it may write. */
 bool cli_env_finds(const char *state_dir);
+/* Whether no directory can be used; *ret then has the fallbacks that were refused. */
+bool cli_state_dir_is_nowhere(const struct cli *cli, struct buf *ret);
 /* For recorders: creates it and checks that it is writable; errors have reason and remedy. One that is
- * used instead of the usual one is logged. */
+ * used instead of the usual one is logged, and so are the fallbacks if all were refused. */
 int cli_make_state_dir(const struct cli *cli, char *ret, struct err *err) must_check;
 /* The absolute path of this program, owned by the caller; NULL: it was removed or replaced. */
 char *cli_program(void);

@@ -16,6 +16,9 @@
 #include "rpc/rpc_answer.h"
 #include "rpc/rpc_message.h"
 
+#define RENDER_PATIENCE_NS (60 * NS_PER_S) /* a page has every process, and earlier runs */
+#define REPLY_TEXT_MAX ((size_t)64 << 20) /* more than the client accepts as an answer */
+
 static const json_t *list_of(const struct daemon_jobs *d)
 {
 	return json_object_get(d->answer, "jobs");
@@ -70,8 +73,8 @@ static bool is_path_of(const struct daemon_jobs *d, const char *path)
 	return !store || strcmp(store, path) == 0;
 }
 
-void daemon_jobs_open(struct daemon_jobs *d, const char *path, const struct job_filter *filter,
-                      size_t count)
+void daemon_jobs_open(struct daemon_jobs *d, const char *socket, const char *path,
+                      const struct job_filter *filter, size_t count)
 {
 	cleanup(buf_done) struct buf params = { 0 };
 	struct json j = { .out = &params };
@@ -80,7 +83,7 @@ void daemon_jobs_open(struct daemon_jobs *d, const char *path, const struct job_
 
 	daemon_jobs_close(d);
 	put_filter(&j, filter, count);
-	r = daemon_client_open_within(NULL, DAEMON_CLIENT_BRIEF_NS, &d->ask, &err);
+	r = daemon_client_open_within(socket, DAEMON_CLIENT_BRIEF_NS, &d->ask, &err);
 	if (r == 0)
 		r = daemon_client_call(&d->ask, "job.list", params.at, &d->answer, &err);
 	if (r == -ETIMEDOUT)
@@ -136,25 +139,78 @@ static void put_report(const struct daemon_client *ask, json_t *answer, struct c
 	buf_puts(&page->out, text ? text : "");
 }
 
-int daemon_jobs_report(struct daemon_jobs *d, const struct cli *cli, const struct job *job)
+/* `format` NULL: as text and as JSON. CLI_OK, or another status, logged. */
+static int ask_report(struct daemon_jobs *d, const struct job *job, const char *format,
+                      json_t **ret)
 {
 	cleanup(freep) char *name = name_for_daemon(job_key_of(job));
 	cleanup(buf_done) struct buf params = { 0 };
 	struct json j = { .out = &params };
-	struct cli_page page;
-	json_t *answer = NULL;
 	struct err err;
-	int status;
 
 	json_begin_object(&j);
 	json_put_str(&j, "job_id", name);
+	put_text(&j, "format", format);
 	json_end_object(&j);
-	d->ask.patience_ns = DAEMON_CLIENT_PATIENCE_NS;
-	if (daemon_client_call(&d->ask, "job.report", params.at, &answer, &err) < 0)
-		return daemon_client_log(&err);
+	d->ask.patience_ns = format ? RENDER_PATIENCE_NS : DAEMON_CLIENT_PATIENCE_NS;
+	return daemon_client_call(&d->ask, "job.report", params.at, ret, &err) < 0
+	               ? daemon_client_log(&err)
+	               : CLI_OK;
+}
+
+int daemon_jobs_report(struct daemon_jobs *d, const struct cli *cli, const struct job *job)
+{
+	struct cli_page page;
+	json_t *answer = NULL;
+	int status = ask_report(d, job, NULL, &answer);
+
+	if (status != CLI_OK)
+		return status;
 	cli_page_begin(&page, cli);
 	put_report(&d->ask, answer, &page, cli->json);
 	status = cli_page_end(&page);
+	json_decref(answer);
+	return status;
+}
+
+/* A daemon that does not know the format answers without it. */
+static int take_text(const struct daemon_jobs *d, const json_t *answer, const char *key,
+                     struct buf *ret)
+{
+	const json_t *text = json_object_get(answer, key);
+
+	if (!json_is_string(text)) {
+		log_error("the daemon at %s is older than this proctor and cannot do that; restart it: systemctl restart proctor",
+		          d->ask.path);
+		return CLI_DAEMON;
+	}
+	ret->max = REPLY_TEXT_MAX;
+	buf_put(ret, json_string_value(text), json_string_length(text));
+	return CLI_OK;
+}
+
+int daemon_jobs_markdown(struct daemon_jobs *d, const struct job *job, struct buf *ret)
+{
+	json_t *answer = NULL;
+	int status = ask_report(d, job, "markdown", &answer);
+
+	if (status == CLI_OK)
+		status = take_text(d, answer, "markdown", ret);
+	json_decref(answer);
+	return status;
+}
+
+int daemon_jobs_page(struct daemon_jobs *d, const struct job *job, struct page_parts *ret)
+{
+	json_t *answer = NULL;
+	int status = ask_report(d, job, "page", &answer);
+
+	if (status == CLI_OK)
+		status = take_text(d, answer, "title", &ret->title);
+	if (status == CLI_OK)
+		status = take_text(d, answer, "body", &ret->body);
+	if (status == CLI_OK)
+		status = take_text(d, answer, "data", &ret->data);
 	json_decref(answer);
 	return status;
 }

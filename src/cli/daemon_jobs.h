@@ -6,6 +6,7 @@
 #include "cli/daemon_client.h"
 #include "history/job_query.h"
 #include "model/job.h"
+#include "view/page_view.h"
 
 /* Initialised with zeros. */
 struct daemon_jobs {
@@ -15,10 +16,10 @@ struct daemon_jobs {
 
 #define DAEMON_JOBS_MAX 1000 /* so many are listed at once */
 
-/* The latest `count` jobs that fit. `path` is that of our own store; no daemon is no error, and one that
+/* The latest `count` jobs that fit, of the daemon at `socket` (NULL: of the usual one). `path` is that of our own store; no daemon is no error, and one that
  * hangs is a warning. Close it always. */
-void daemon_jobs_open(struct daemon_jobs *d, const char *path, const struct job_filter *filter,
-                      size_t count);
+void daemon_jobs_open(struct daemon_jobs *d, const char *socket, const char *path,
+                      const struct job_filter *filter, size_t count);
 void daemon_jobs_close(struct daemon_jobs *d);
 /* The database that they are in; NULL: not known. Borrowed. */
 const char *daemon_jobs_store(const struct daemon_jobs *d);
@@ -29,3 +30,6 @@ struct job daemon_jobs_at(const struct daemon_jobs *d, size_t i);
 void daemon_jobs_put(const struct daemon_jobs *d, size_t i, struct json *j);
 /* Prints the report of one of them. */
 int daemon_jobs_report(struct daemon_jobs *d, const struct cli *cli, const struct job *job);
+/* The same as Markdown, and as the parts of a page. CLI_OK, or another status, logged. */
+int daemon_jobs_markdown(struct daemon_jobs *d, const struct job *job, struct buf *ret);
+int daemon_jobs_page(struct daemon_jobs *d, const struct job *job, struct page_parts *ret);

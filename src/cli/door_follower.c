@@ -114,7 +114,7 @@ static void follow_sheet(struct door_follower *f, const struct door *d, const js
 		.num = num,
 		.total = total,
 		.label = label ? label : "",
-		.pid = (pid_t)rpc_answer_u64(listed, "pid"),
+		.opener.pid = (pid_t)rpc_answer_u64(listed, "pid"),
 		.started_ns = rpc_answer_ns(listed, "started_at"),
 	};
 	bool runs = status && strcmp(status, "running") == 0;

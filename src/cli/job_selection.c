@@ -125,7 +125,8 @@ static bool has_original(struct job_selection *r, const struct job *job)
 	const char *id = *job->recorded_as ? job->recorded_as : job->id;
 	struct job ours;
 
-	return has_job(r, (struct job_key){ job->uid, id }, &ours);
+	return has_job(r, (struct job_key){ job->uid, id }, &ours) &&
+	       job_is_copy(job, job_key_of(&ours), ours.recording);
 }
 
 void job_selection_ask(struct job_selection *r, const struct job_filter *filter, size_t count)
@@ -133,7 +134,7 @@ void job_selection_ask(struct job_selection *r, const struct job_filter *filter,
 	vec_reset(&r->places);
 	if (!r->asks_daemon)
 		return;
-	daemon_jobs_open(&r->others, r->path, filter, count);
+	daemon_jobs_open(&r->others, r->socket, r->path, filter, count);
 	for (size_t i = 0; i < daemon_jobs_count(&r->others); i++) {
 		struct job job = daemon_jobs_at(&r->others, i);
 		size_t *place = has_original(r, &job) ? NULL
@@ -229,7 +230,7 @@ static int list_several(struct job_selection *r, const char *name,
 	uint64_t shown = MIN(several->n, (uint64_t)JOB_SEARCH_SHOWN);
 	struct job job;
 
-	log_error("'%s' could be any of %s jobs; write more of the id, or TYPE~N:", name,
+	log_error("'%s' could be any of %s jobs; write more of the id, USER:JOB or TYPE~N:", name,
 	          format_count(several->n).at);
 	for (uint64_t i = 0; i < shown; i++)
 		if (load(r, &several->shown[i], &job))

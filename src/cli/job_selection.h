@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 #include "cli/daemon_jobs.h"
 #include "history/job_query.h"
-#include "report/job_report.h"
+#include "report/report.h"
 
 /* Initialised with zeros. */
 struct job_selection {
@@ -14,6 +14,7 @@ struct job_selection {
 	char *path;
 	struct history *reader;    /* NULL: there is no store */
 	bool asks_daemon;          /* --state-dir means this store and no other */
+	const char *socket;        /* of the daemon; NULL: the usual one */
 	struct daemon_jobs others; /* what the daemon was asked for last */
 	VEC(size_t) places;        /* those among them that our store does not have, newest first */
 };

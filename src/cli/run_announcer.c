@@ -72,6 +72,7 @@ static void announce_job(struct run_announcer *h, struct announcer *to)
 	json_put_any_str(&j, "command", job->command);
 	json_put_any_str(&j, "cwd", job->cwd);
 	json_put_any_str(&j, "tier", job->tier);
+	json_put_any_str(&j, "recording", job->recording);
 	if (job->tags[0]) {
 		json_key(&j, "tags");
 		json_raw(&j, job->tags, strlen(job->tags));

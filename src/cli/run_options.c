@@ -46,12 +46,17 @@ static void put_cwd(struct job *job)
 		text_copy(job->cwd, sizeof job->cwd, cwd);
 }
 
-void run_options_generate_id(const char *name, struct job *ret)
+static void generate_name(const char *begin, char ret[JOB_ID_MAX])
 {
 	uint64_t random = 0;
 
 	(void)!getrandom(&random, sizeof random, GRND_NONBLOCK);
-	job_ident_new(name, clock_wall_ns(), getpid(), random, ret->id);
+	job_ident_new(begin, clock_wall_ns(), getpid(), random, ret);
+}
+
+void run_options_generate_id(const char *name, struct job *ret)
+{
+	generate_name(name, ret->id);
 }
 
 /* That of the recorder above us; else our own. In a user namespace the users outside are not known. */
@@ -90,6 +95,7 @@ int run_options_name_job(const struct run_options *o, int argc, char **argv, str
 		snprintf(ret->id, sizeof ret->id, "%s", o->job_id);
 	else
 		run_options_generate_id(ret->type, ret);
+	generate_name("", ret->recording);
 	memcpy(ret->limit, o->limit, sizeof ret->limit);
 	ret->uid = user_namespace_own_uid();
 	find_parent(ret);
@@ -109,13 +115,15 @@ bool run_options_have_limits(const struct run_options *o)
 	return false;
 }
 
-static int check_name(const struct cli *cli, const char *option, const char *name)
+static int check_names(const struct cli *cli, const struct run_options *o)
 {
 	struct err err;
 
-	if (!name || job_ident_check(name, &err) == 0)
-		return CLI_OK;
-	return cli_usage(cli, "--%s: %s", option, err.msg);
+	if (o->name && job_ident_check(o->name, &err) < 0)
+		return cli_usage(cli, "--name: %s", err.msg);
+	if (o->job_id && job_ident_check_id(o->job_id, &err) < 0)
+		return cli_usage(cli, "--job-id: %s", err.msg);
+	return CLI_OK;
 }
 
 static bool needs_command(const struct run_options *o)
@@ -148,7 +156,7 @@ static int check_options(const struct cli *cli, struct run_options *o, int words
 		                      "--capture are for a command, not for --pid");
 	if (o->captures && !o->out)
 		return cli_usage(cli, "--capture needs --out DIR, the folder to write into");
-	if (check_name(cli, "name", o->name) || check_name(cli, "job-id", o->job_id))
+	if (check_names(cli, o) != CLI_OK)
 		return CLI_USAGE;
 	return check_tier(cli, o);
 }
@@ -231,7 +239,7 @@ bool run_options_parse(struct cli *cli, int argc, char **argv, struct run_option
 		{ "summary", 0, OPT_FLAG, &ret->summary, NULL,
 		  "print the summary even if stderr is not a terminal (or: PROCTOR_SUMMARY=1)" },
 		{ "quiet", 'q', OPT_FLAG, &ret->quiet, NULL,
-		  "print no summary and no warnings about the recording" },
+		  "print no summary, and no warning but that a job is not stored" },
 		{ "syscalls", 0, OPT_FLAG, &ret->traces_syscalls, NULL,
 		  "count its system calls: slows down every process, or (strace) the job" },
 		{ "flight-recorder", 0, OPT_U64_MAYBE, &ret->flight_calls, NULL,

@@ -28,10 +28,8 @@
 
 /* ---- where it is recorded -------------------------------------------------------------------- */
 
-static void warn_unrecorded(const struct run_recording *r, const struct err *why)
+static void warn_unrecorded(const struct err *why)
 {
-	if (r->options->quiet)
-		return;
 	log_error("%s", why->msg);
 	log_warn("the job runs unrecorded");
 }
@@ -45,14 +43,14 @@ void run_recording_find_store(struct run_recording *r)
 		log_warn("invalid settings are ignored");
 	r->cli->keeps_quiet = r->options->quiet;
 	if (cli_make_state_dir(r->cli, r->state_dir, &err) < 0) {
-		warn_unrecorded(r, &err);
+		warn_unrecorded(&err);
 		r->state_dir[0] = '\0';
 		return;
 	}
 	if (cli_make_store_place(&r->config, r->state_dir, &r->place, &err) == 0)
 		r->db_path = r->place.path;
 	else
-		warn_unrecorded(r, &err);
+		warn_unrecorded(&err);
 }
 
 /* An id that was asked for may exist; a generated one is random enough not to. Final from here on. */
@@ -88,7 +86,7 @@ static void open_folder(struct run_recording *r)
 
 	if (!r->options->out)
 		return;
-	if (runfolder_open(&options, &r->folder, &err) < 0 && !r->options->quiet)
+	if (runfolder_open(&options, &r->folder, &err) < 0)
 		log_warn("no run folder is written: %s", err.msg);
 	if (r->folder && runfolder_moved_to(r->folder) && !r->options->quiet)
 		log_info("an earlier run was moved to %s", runfolder_moved_to(r->folder));
@@ -353,10 +351,10 @@ void run_recording_print_end(struct run_recording *r, const struct job *job,
 	struct next_request next = { 0 };
 	struct buf out = { 0 };
 
-	if (r->options->quiet)
-		return;
-	if (!shows_end(r)) {
-		if (r->db_path && record.trouble && !totals->loss_is_reported)
+	if (r->options->quiet || !shows_end(r)) {
+		/* A quiet run has reported nothing so far. */
+		if (r->db_path && record.trouble &&
+		    (r->options->quiet ? !record.is_stored : !totals->loss_is_reported))
 			log_warn("the record of this job is %s: %s",
 			         record.is_stored ? "incomplete" : "not stored", record.trouble);
 		return;

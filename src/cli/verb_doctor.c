@@ -318,6 +318,7 @@ static int diagnose(const struct cli *cli, bool no_bpf, const struct config *con
 	struct sampler_options options = { .no_bpf = no_bpf,
 		                           .traces_syscalls = true,
 		                           .strace_dirs = getenv("PATH") };
+	cleanup(buf_done) struct buf refused = { 0 };
 	struct user_names users = { 0 };
 	struct utsname uts = { 0 };
 	struct err err;
@@ -329,6 +330,8 @@ static int diagnose(const struct cli *cli, bool no_bpf, const struct config *con
 	snprintf(uid, sizeof uid, "uid %u", geteuid());
 	cli_store_place(config, state_dir.path, &place);
 	d.fallback_reason = state_dir.is_fallback ? state_dir.why.msg : NULL;
+	if (cli_state_dir_is_nowhere(cli, &refused) && refused.len)
+		d.refused = refused.at;
 	d.store_path = place.path;
 	d.store_is_per_host = place.is_per_host;
 	d.file_system = place.file_system;

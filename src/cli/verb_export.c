@@ -140,7 +140,6 @@ static void jsonl_gpu_sample(struct export *x, const struct gpu_sample_record *s
 static void csv_start(struct export *x, const struct format *f)
 {
 	x->rows.format = ROW_WRITER_CSV;
-	x->rows.escapes = true; /* no process name can control a terminal that shows the file */
 	x->rows.out = &x->out;
 	if (f->layout)
 		export_csv_begin(&x->csv, f->layout, &x->rows);

@@ -10,6 +10,7 @@
 #include "cli/job_filter_options.h"
 #include "cli/job_selection.h"
 #include "kernel/user_namespace.h"
+#include "model/job_search.h"
 #include "model/record_fields.h"
 #include "view/format.h"
 #include "view/jobs_view.h"
@@ -71,19 +72,44 @@ static void log_none(const struct job_filter *filter, const char *path)
 		log_info("no matching job in '%s'; try fewer options", path);
 }
 
-/* A parent is named as any job is. */
+static int ignore_job(void *self, const struct job *job)
+{
+	(void)self, (void)job;
+	return 0;
+}
+
+/* Whether a job of either store names this one as its parent. */
+static bool has_inner(struct job_selection *recorded, struct job_key parent)
+{
+	const struct job_filter filter = { .parent = parent.id, .parent_uid = parent.uid };
+	struct err err;
+
+	if (recorded->reader &&
+	    history_jobs(recorded->reader, &filter, 1, ignore_job, NULL, &err) > 0)
+		return true;
+	job_selection_ask(recorded, &filter, 1);
+	return recorded->places.len > 0;
+}
+
+/* A parent is named as any job is. It may be another user's, and in no store that we can read: then what it
+ * started names it. */
 static int find_parent(struct job_selection *recorded, struct job_filter *filter,
                        struct job *parent)
 {
+	struct job_key key;
 	bool is_daemons;
-	int status = filter->parent
-	                     ? job_selection_find(recorded, filter->parent, parent, &is_daemons)
-	                     : CLI_OK;
+	int status;
 
-	if (filter->parent) {
-		filter->parent = parent->id;
-		filter->parent_uid = parent->uid;
+	if (!filter->parent)
+		return CLI_OK;
+	if (job_search_parse_key(filter->parent, &key) && has_inner(recorded, key)) {
+		filter->parent = key.id;
+		filter->parent_uid = key.uid;
+		return CLI_OK;
 	}
+	status = job_selection_find(recorded, filter->parent, parent, &is_daemons);
+	filter->parent = parent->id;
+	filter->parent_uid = parent->uid;
 	return status;
 }
 
@@ -355,7 +381,7 @@ const struct verb verb_ls = {
 		"TIME is " TIME_GRAMMAR ".\n"
 		"--outcome failed includes signal, oom (out of memory) and limit.\n"
 		"--stats covers all matching jobs, or the latest N; jobs without an end are counted, but have no\n"
-		"figures there.",
+		"figures there. What the columns mean: proctor help fields.",
 	.example = "proctor ls --outcome failed --since 7d",
 	.run = run,
 };

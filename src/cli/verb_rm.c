@@ -23,7 +23,7 @@ struct request {
 };
 
 struct doomed {
-	char id[JOB_ID_MAX], type[JOB_ID_MAX];
+	char id[JOB_ID_MAX], type[JOB_ID_MAX], recording[JOB_ID_MAX];
 	uint32_t uid;
 };
 
@@ -52,6 +52,7 @@ static int add_job(void *self, const struct job *job)
 	slot->uid = job->uid;
 	memcpy(slot->id, job->id, sizeof slot->id);
 	memcpy(slot->type, job->type, sizeof slot->type);
+	memcpy(slot->recording, job->recording, sizeof slot->recording);
 	return 0;
 }
 
@@ -211,7 +212,7 @@ static int remove_all(struct removal *rm)
 static const struct doomed *find_original(const struct removal *rm, const struct job *copy)
 {
 	vec_each(&rm->jobs, job)
-		if (job->uid == copy->uid && strcmp(job->id, copy->recorded_as) == 0)
+		if (job_is_copy(copy, (struct job_key){ job->uid, job->id }, job->recording))
 			return job;
 	return NULL;
 }
@@ -241,7 +242,7 @@ static void mention_copies(struct removal *rm)
 
 	if (rm->rq->is_dry || !rm->recorded.asks_daemon)
 		return;
-	daemon_jobs_open(&daemons, rm->recorded.path, &filter, DAEMON_JOBS_MAX);
+	daemon_jobs_open(&daemons, NULL, rm->recorded.path, &filter, DAEMON_JOBS_MAX);
 	for (size_t i = 0; i < daemon_jobs_count(&daemons); i++) {
 		struct job job = daemon_jobs_at(&daemons, i);
 

@@ -168,8 +168,7 @@ static int run_unrecorded(struct run *run, struct err *why)
 
 	if (run_options_have_limits(&run->options))
 		return cli_command_failed(NULL, why);
-	if (!run->options.quiet)
-		log_warn("the command runs unrecorded: %s", why->msg);
+	log_warn("the command runs unrecorded: %s", why->msg);
 	runfolder_close(TAKE_PTR(run->recording.folder));
 	reset_environment(run);
 	(void)!launch_unwatched(&run->inherited, run->host.argv, &err);

@@ -140,7 +140,8 @@ const struct verb verb_snapshot = {
 	.usage = "[--interval S] [--sort BY] [--top N | --all] [--json]",
 	.about =
 		"Takes two samples and shows what happened between them. '-' means not known.\n"
-		"CPU% is of one core; sizes are in powers of 1024. --json always holds every process.",
+		"CPU% is of one core; sizes are in powers of 1024. --json always holds every process.\n"
+		"What the columns mean: proctor help fields.",
 	.example = "proctor snapshot --sort rss --top 10",
 	.run = run,
 };

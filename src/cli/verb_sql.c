@@ -3,7 +3,9 @@
 #include "history/sql_query.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -15,6 +17,7 @@
 
 #define QUERY_MAX ((size_t)1 << 20)
 #define LIMIT_MAX_NS (3600 * NS_PER_S)
+#define GRACE_NS (200 * NS_PER_MS) /* SQLite itself gives up first, if it can */
 #define FLUSH_BYTES ((size_t)64 << 10)
 
 struct answer {
@@ -75,21 +78,46 @@ static int put_row(void *self, const struct sql_value *values, size_t n)
 	return a->out.len >= FLUSH_BYTES ? flush(a) : 0;
 }
 
+/* SQLite looks at the clock between the steps of its machine, and a single call of a function may take long. */
+static void give_up(int signal)
+{
+	static const char text[] = "proctor: the query took too long\n";
+
+	(void)signal;
+	(void)!write(STDERR_FILENO, text, sizeof text - 1);
+	_exit(CLI_FAILED);
+}
+
+static void give_up_after(uint64_t limit_ns)
+{
+	const struct itimerval when = { .it_value = { .tv_sec = (time_t)(limit_ns / NS_PER_S),
+		                                      .tv_usec = (suseconds_t)(limit_ns % NS_PER_S /
+		                                                               NS_PER_US) } };
+	const struct sigaction action = { .sa_handler = give_up };
+
+	if (sigaction(SIGALRM, &action, NULL) == 0)
+		(void)!setitimer(ITIMER_REAL, &when, NULL);
+}
+
 #define TABLES_NEXT "what there is: proctor help fields"
 
 static int ask(const char *path, const char *query, uint64_t limit_ns, struct answer *a)
 {
 	const struct sql_sink sink = { .self = a, .columns = put_columns, .row = put_row };
 	struct err err = { 0 };
-	int r = sql_query_run(path, query, limit_ns, &sink, &err);
+	int r;
+
+	give_up_after(limit_ns + GRACE_NS);
+	r = sql_query_run(path, query, limit_ns, &sink, &err);
+	give_up_after(0); /* never */
 
 	if (a->written != CLI_OK)
 		return a->written;
 	if (r == -ENOENT)
 		return job_selection_no_store(path);
 	if (r < 0 && !a->is_cut)
-		return cli_failed_then(&err, strstr(err.msg, "no such") ? TABLES_NEXT
-		                                                        : "see: proctor sql --help");
+		return cli_failed_then(
+			&err, strstr(err.msg, "no such") ? TABLES_NEXT : "see: proctor sql --help");
 	row_writer_end(&a->result);
 	if (flush(a) < 0)
 		return a->written;
@@ -128,7 +156,6 @@ static int answer_query(const struct cli *cli, const char *word, uint64_t limit_
 	if (status != CLI_OK)
 		return status;
 	a.result.style = cli_style(cli);
-	a.result.escapes = isatty(STDOUT_FILENO);
 	a.out.max = (size_t)1 << 30;
 	status = load_query(word, &query);
 	if (status == CLI_OK)

@@ -59,6 +59,7 @@ static void add_jobs(const json_t *list, struct user_names *users, struct status
 static struct status_facts facts_of(const json_t *a, const char *socket)
 {
 	const json_t *store = json_object_get(a, "store"), *losses = json_object_get(a, "losses");
+	const json_t *quota = json_object_get(losses, "over_quota");
 
 	return (struct status_facts){
 		.socket = socket,
@@ -89,6 +90,8 @@ static struct status_facts facts_of(const json_t *a, const char *socket)
 		.lost_events = rpc_answer_u64(losses, "events"),
 		.unread_events = rpc_answer_u64(losses, "unread_events"),
 		.missed_ticks = rpc_answer_u64(losses, "missed_ticks"),
+		.over_quota_samples = rpc_answer_u64(quota, "samples"),
+		.over_quota_events = rpc_answer_u64(quota, "events"),
 	};
 }
 

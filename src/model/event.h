@@ -70,7 +70,7 @@ struct event {
 /* Names of signal events: why the kernel sent the signal, where that is known. */
 #define EVENT_FOR_STACK "stack_overflow"
 #define EVENT_FOR_PROTECTED "protected_page"
-#define EVENT_FOR_CPU_LIMIT "cpu_limit"
+#define EVENT_FOR_CPU_LIMIT "cpu_limit" /* also of a limit event: `count` ns were used up */
 /* Names of disk events. */
 #define EVENT_DISK_FULL "full"           /* `count` bytes are left */
 #define EVENT_DISK_INODES "inodes"       /* `count` inodes are left */

@@ -50,7 +50,7 @@ static bool is_unfinished(const struct flight_call *calls, size_t n, size_t i)
 	return true;
 }
 
-size_t flight_select(struct flight_call *calls, size_t n, size_t keep)
+size_t flight_keep(struct flight_call *calls, size_t n, size_t keep)
 {
 	size_t first, kept = 0;
 

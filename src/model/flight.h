@@ -48,7 +48,7 @@ struct flight {
 
 /* The calls of all threads of a process, in the order in which they were made; of these the last `keep`, and before
  * them those that others were in at the end. Returns how many are left. */
-size_t flight_select(struct flight_call *calls, size_t n, size_t keep);
+size_t flight_keep(struct flight_call *calls, size_t n, size_t keep);
 
 /* `openat(AT_FDCWD, "/etc/passwd", O_RDONLY) = 3` for each of them, as
  *	[[time in ns, ns it took or null, thread, name, result or null, error or null, text], …]

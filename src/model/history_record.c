@@ -1,13 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/history_record.h"
 
+/* Behind the NUL of the details. 0: it has none, or there is no room. */
+static size_t put_name(const struct event *e, const char *text, struct buf *to)
+{
+	bool has_name = e->kind == EVENT_MARK || e->kind == EVENT_PHASE || e->kind == EVENT_LIMIT;
+	size_t at = to->len + 1;
+
+	return has_name && e->name.len && buf_putc(to, '\0') &&
+	                       buf_put(to, text + e->name.at, e->name.len)
+	               ? at
+	               : 0;
+}
+
 struct event_record event_record_of(const struct event *e, const struct snapshot *snap,
                                     struct buf *text)
 {
 	bool has_job = e->job >= 0;
+	size_t name_at;
 
 	buf_reset(text);
 	event_details(e, snap->text.at, text);
+	name_at = put_name(e, snap->text.at, text);
 	return (struct event_record){
 		.kind = e->kind,
 		.inferred = e->inferred,
@@ -22,6 +36,7 @@ struct event_record event_record_of(const struct event *e, const struct snapshot
 		.sheet = has_job ? e->sheet : 0,
 		.count = e->count,
 		.details = text->at,
+		.name = name_at ? text->at + name_at : NULL,
 	};
 }
 

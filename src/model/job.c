@@ -41,6 +41,17 @@ bool job_key_eq(struct job_key a, struct job_key b)
 	return a.uid == b.uid && !strcmp(a.id, b.id);
 }
 
+bool job_is_copy(const struct job *daemons, struct job_key original, const char *recording)
+{
+	bool has_recorder = *daemons->recorded_as != '\0';
+	const char *id = has_recorder ? daemons->recorded_as : daemons->id;
+
+	if (!job_key_eq((struct job_key){ daemons->uid, id }, original))
+		return false;
+	return *daemons->recording && *recording ? strcmp(daemons->recording, recording) == 0
+	                                         : has_recorder || !*recording;
+}
+
 const char *job_status_name(enum job_status status)
 {
 	return status_names[status];

@@ -146,6 +146,7 @@ struct job {
 	                               its parents */
 	bool has_recorder;          /* a connection of its own reports on it, and no other may */
 	char recorded_as[JOB_ID_MAX]; /* … which stores it by this id; "": it has none */
+	char recording[JOB_ID_MAX];   /* a random name, the same in both stores; "": not known */
 	bool counts_from_now;       /* … though its first process is older than the job */
 	bool is_stored_by_other; /* … which writes it into our own store, as we have verified: shown by us, never
 	                         stored */
@@ -167,6 +168,9 @@ static inline struct job_key job_key_of(const struct job *job)
 }
 
 bool job_key_eq(struct job_key a, struct job_key b);
+/* Whether a job of the daemon is a copy of this one, which its own recorder stored: another run may have
+ * had the same id in another store. Jobs from before recordings were named are compared by id. */
+bool job_is_copy(const struct job *daemons, struct job_key original, const char *recording);
 
 /* What the processes of a sheet used together at the last tick that found any. */
 struct sheet_tree {

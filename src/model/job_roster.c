@@ -214,7 +214,7 @@ void job_row_end_sheet(struct job_row *row, struct sheet *sheet, enum job_status
                        uint64_t now_ns)
 {
 	sheet->status = status;
-	sheet->ended_ns = now_ns;
+	sheet->ended_ns = MAX(now_ns, sheet->started_ns);
 	sheet->is_stored = false;
 	row->has_news = true;
 	follow_progress(row);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/job_search.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/user_names.h"
@@ -28,21 +26,32 @@ static void add_reading(struct job_search *s, const char *text, bool of_one_user
 {
 	struct job_search_reading *r = &s->readings[s->n_readings++];
 
-	*r = (struct job_search_reading){ .text = scan_str(text),
-		                          .of_one_user = of_one_user,
-		                          .uid = uid };
+	*r = (struct job_search_reading){
+		.in_full = text, .text = scan_str(text), .of_one_user = of_one_user, .uid = uid
+	};
 	cut_back(r);
+}
+
+bool job_search_parse_key(const char *typed, struct job_key *ret)
+{
+	const char *colon = strchr(typed, ':');
+	uint32_t uid;
+
+	if (!colon || !colon[1] || !user_names_parse(typed, (size_t)(colon - typed), &uid))
+		return false;
+	*ret = (struct job_key){ uid, colon + 1 };
+	return true;
 }
 
 bool job_search_init(struct job_search *s, const char *typed, uint32_t uid)
 {
-	const char *colon = strchr(typed, ':');
-	uint32_t other;
+	struct job_key other;
+	bool names_user = job_search_parse_key(typed, &other);
 
-	*s = (struct job_search){ .typed = typed, .uid = uid };
-	add_reading(s, typed, false, 0);
-	if (colon && colon[1] && user_names_parse(typed, (size_t)(colon - typed), &other))
-		add_reading(s, colon + 1, true, other);
+	*s = (struct job_search){ .uid = uid };
+	add_reading(s, typed, names_user, uid);
+	if (names_user)
+		add_reading(s, other.id, true, other.uid);
 	return scan_left(&s->readings[s->n_readings - 1].text) > 0;
 }
 
@@ -121,13 +130,11 @@ static bool has_part(const char *id, struct scan text)
 static bool fits(const struct job_search *s, const struct job_search_reading *r,
                  enum job_search_rule rule, const struct job_offer *offer)
 {
-	const char *in_full = r->of_one_user ? strchr(s->typed, ':') + 1 : s->typed;
-
 	switch (rule) {
 	case JOB_BY_OWN_ID:
-		return offer->uid == s->uid && strcmp(offer->id, in_full) == 0;
+		return offer->uid == s->uid && strcmp(offer->id, r->in_full) == 0;
 	case JOB_BY_ID:
-		return strcmp(offer->id, in_full) == 0;
+		return strcmp(offer->id, r->in_full) == 0;
 	case JOB_BY_LAST:
 		return is_last(r);
 	case JOB_BY_TYPE:
@@ -205,66 +212,4 @@ const struct job_offer *job_search_end(const struct job_search *s,
 		return &found->shown[0];
 	*ret_several = found;
 	return NULL;
-}
-
-/* ---- by an id in full ------------------------------------------------------------------------ */
-
-void job_pick_init(struct job_pick *p, const char *typed, uint32_t uid)
-{
-	const char *colon = strchr(typed, ':');
-	uint32_t other;
-
-	*p = (struct job_pick){ .own = { uid, typed } };
-	if (colon && user_names_parse(typed, (size_t)(colon - typed), &other))
-		p->named = (struct job_key){ other, colon + 1 };
-}
-
-void job_pick_begin(struct job_pick *p)
-{
-	p->found = (struct job_key){ 0 };
-	p->n_others = 0;
-}
-
-static bool is_named(const struct job_pick *p, struct job_key key)
-{
-	return p->named.id && job_key_eq(key, p->named);
-}
-
-void job_pick_offer(struct job_pick *p, struct job_key key)
-{
-	if (job_key_eq(key, p->own)) {
-		p->found = key;
-	} else if (is_named(p, key)) {
-		if (!p->found.id || !job_key_eq(p->found, p->own))
-			p->found = key;
-	} else if (strcmp(key.id, p->own.id) == 0) {
-		if (p->n_others < JOB_PICK_SHOWN)
-			p->others[p->n_others] = key.uid;
-		p->n_others++;
-	}
-}
-
-struct job_key job_pick_end(const struct job_pick *p)
-{
-	if (p->found.id)
-		return p->found;
-	if (p->n_others == 1)
-		return (struct job_key){ p->others[0], p->own.id };
-	return p->named.id ? p->named : p->own;
-}
-
-int job_pick_check(const struct job_pick *p, struct err *err)
-{
-	char names[160] = "";
-
-	if (p->found.id || p->n_others < 2)
-		return 0;
-	for (size_t i = 0; i < MIN(p->n_others, (size_t)JOB_PICK_SHOWN); i++) {
-		size_t len = strlen(names);
-
-		snprintf(names + len, sizeof names - len, "%s%u:%.24s", len ? ", " : "",
-		         (unsigned)p->others[i], p->own.id);
-	}
-	return err_set(err, EINVAL, "several users have a job '%.64s': %s%s", p->own.id, names,
-	               p->n_others > JOB_PICK_SHOWN ? ", …" : "");
 }

@@ -7,7 +7,8 @@
  *	a job type in full, else the beginning of a single type: its latest run
  *	the beginning of one id, else any part of one id, or its two ends around "…"
  *
- * NAME~N is the Nth run before that, of a type and of "last". USER:NAME means only that user's jobs. */
+ * NAME~N is the Nth run before that, of a type and of "last". USER:NAME means only that user's jobs: nobody else can have a
+ * job that is found by it. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +17,6 @@
 #include "base/err.h"
 #include "model/job.h"
 
-#define JOB_PICK_SHOWN 4
 #define JOB_SEARCH_SHOWN 10 /* of the jobs that an ambiguous name could mean */
 
 /* A job that may be meant. */
@@ -48,7 +48,8 @@ struct job_matches {
 
 /* One way to read what was typed. Inside. */
 struct job_search_reading {
-	struct scan text; /* without USER: and ~N */
+	const char *in_full; /* without USER: */
+	struct scan text;    /* … and ~N */
 	uint64_t back;    /* ~N */
 	bool has_back, of_one_user;
 	uint32_t uid;
@@ -56,7 +57,6 @@ struct job_search_reading {
 };
 
 struct job_search {
-	const char *typed;
 	uint32_t uid;
 	struct job_search_reading readings[2]; /* as it is; as USER:NAME */
 	size_t n_readings;
@@ -64,6 +64,8 @@ struct job_search {
 
 /* `typed` is borrowed; bare ids are those of user `uid` first. False: it cannot name a job. */
 bool job_search_init(struct job_search *s, const char *typed, uint32_t uid);
+/* USER:ID, an id in full; that of the key is borrowed. False: it has another form, or there is no such user. */
+bool job_search_parse_key(const char *typed, struct job_key *ret);
 /* Whether it means "last": then only jobs which no other job started are to be offered, and no more than the
  * latest `count`, of that user if it names one. */
 struct job_search_last {
@@ -76,23 +78,6 @@ bool job_search_is_last(const struct job_search *s, struct job_search_last *ret)
  * offered. "" if there is none. */
 struct scan job_search_part(const struct job_search *s);
 void job_search_offer(struct job_search *s, const struct job_offer *offer);
-
-/* The same for a reader that watches jobs come and go: only by an id in full, one's own first, then USER:ID, then the only
- * one of others. Offer all, in any order, each once. */
-struct job_pick {
-	struct job_key own;              /* what was typed, as a bare id */
-	struct job_key named;            /* … as USER:ID; id NULL: it is not */
-	struct job_key found;            /* id NULL: none was offered */
-	uint32_t others[JOB_PICK_SHOWN]; /* other users that have a job of this id */
-	size_t n_others;
-};
-void job_pick_init(struct job_pick *p, const char *typed, uint32_t uid); /* `typed` is borrowed */
-void job_pick_begin(struct job_pick *p); /* forget what was offered */
-void job_pick_offer(struct job_pick *p, struct job_key key);
-/* The job that is meant. If none was offered, or too many, the one that would be meant if it came. */
-struct job_key job_pick_end(const struct job_pick *p);
-/* -EINVAL: several users have such a job, and they are listed. */
-int job_pick_check(const struct job_pick *p, struct err *err) must_check;
 
 /* The only job that is meant, or NULL. Then either several are, and *ret_several has them, or none is. */
 const struct job_offer *job_search_end(const struct job_search *s,

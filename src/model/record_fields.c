@@ -12,7 +12,7 @@ static void put_tags(struct json *j, const void *record)
 	const struct job *job = record;
 	const char *tags = json_read_is_object(scan_str(job->tags)) ? job->tags : "{}";
 
-	json_raw(j, tags, strlen(tags));
+	json_outside(j, tags, strlen(tags));
 }
 
 enum metric_unit record_limit_unit(enum job_limit limit)
@@ -185,6 +185,8 @@ static const struct field job_rows[] = {
 	  .help = "time it could take; null: not limited" },
 	{ "recorded_as", FIELD(TEXT, recorded_as),
 	  .help = "its id in the store of a recorder of its own; null: it has none" },
+	{ "recording", FIELD(TEXT, recording),
+	  .help = "names this run of it in that store and the daemon's; null: only the daemon has it" },
 	{ "hungriest_pid", FIELD(ORDINAL, largest_pid),
 	  .help = "the process with the highest peak" },
 	{ "hungriest_command", FIELD(TEXT, largest_name), .help = "… and its name" },
@@ -301,7 +303,11 @@ static const struct field event_rows[] = {
 	{ "inferred", FIELD(BOOL, inferred), .help = "found by comparing two ticks: rough" },
 	{ "count", FIELD(ORDINAL, count), .help = "events lost, or nanoseconds it took" },
 };
-static const struct field live_event_rows[] = { EVENT_ROWS, EVENT_DETAILS };
+static const struct field live_event_rows[] = {
+	EVENT_ROWS,
+	EVENT_DETAILS,
+	{ "name", FIELD(STRING, name), .is_optional = true, .help = "of a mark, a phase, a limit" },
+};
 #undef RECORD
 const struct field_table event_fields = FIELD_TABLE(event_rows);
 const struct field_table live_event_fields = FIELD_TABLE(live_event_rows);

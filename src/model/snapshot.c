@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "model/infer.h"
-#include "model/own_program.h"
 
 void snapshot_reset(struct snapshot *snap)
 {
@@ -123,14 +122,6 @@ static void add_zombie(struct snapshot *snap, pid_t pid)
 		*zombie = pid;
 }
 
-/* While a helper of ours starts, its parent has the helper's name for a moment. Helpers are no members of jobs: a
- * member with such a name is the parent. */
-static void restore_name(int32_t job, char comm[static COMM_LEN])
-{
-	if (job >= 0 && own_program_is_helper(comm))
-		snprintf(comm, COMM_LEN, OURS_NAME);
-}
-
 static void add_proc(struct snapshot *snap, const struct sample *prev_sample,
                      const struct proc_sample *prev, const struct proc_sample *cur, unsigned cpus,
                      struct job_ref ref)
@@ -142,7 +133,6 @@ static void add_proc(struct snapshot *snap, const struct sample *prev_sample,
 	struct proc_snap *p = &snap->procs.at[snap->procs.len++];
 
 	p->s = *cur;
-	restore_name(ref.job, p->s.comm);
 	p->cpu_ratio = possible_ratio(
 		proc_rate(prev, cur, PROC_CPU_TIME, born_since, snap->elapsed_ns) / 1e9, prev, cur,
 		cpus);
@@ -204,12 +194,29 @@ static double host_share(const struct sample *prev, const struct sample *cur, en
 }
 
 /* A counter of time as a share of the time that passed: PSI, the recorder's own CPU. */
-static double host_time_ratio(const struct sample *prev, const struct sample *cur,
-                              enum host_metric id, uint64_t elapsed_ns)
+static double time_ratio(const struct host_readings *prev, const struct host_readings *cur,
+                         enum host_metric id, uint64_t elapsed_ns)
 {
-	if (!readings_has(&prev->host, id) || !readings_has(&cur->host, id))
+	if (!readings_has(prev, id) || !readings_has(cur, id))
 		return NAN;
-	return rate_per_s(prev->host.value[id], cur->host.value[id], elapsed_ns) / 1e9;
+	return rate_per_s(prev->value[id], cur->value[id], elapsed_ns) / 1e9;
+}
+
+/* The kernel adds up the time of a wait when it is over, or when it updates its averages. */
+static double stall_ratio(const struct host_readings *prev, const struct host_readings *cur,
+                          enum host_metric id, uint64_t elapsed_ns)
+{
+	double ratio = time_ratio(prev, cur, id, elapsed_ns);
+
+	return ratio > 1 ? 1 : ratio;
+}
+
+void snapshot_set_stalls(struct snapshot *snap, const struct host_readings *prev,
+                         const struct host_readings *cur, uint64_t elapsed_ns)
+{
+	snap->psi_cpu_ratio = stall_ratio(prev, cur, HOST_PSI_CPU_SOME, elapsed_ns);
+	snap->psi_mem_ratio = stall_ratio(prev, cur, HOST_PSI_MEM_SOME, elapsed_ns);
+	snap->psi_io_ratio = stall_ratio(prev, cur, HOST_PSI_IO_SOME, elapsed_ns);
 }
 
 static void build_host(struct snapshot *snap, const struct sample *prev, const struct sample *cur)
@@ -232,10 +239,8 @@ static void build_host(struct snapshot *snap, const struct sample *prev, const s
 	snap->cpu_busy_ratio = 1.0 - host_share(prev, cur, HOST_CPU_IDLE) - snap->cpu_iowait_ratio;
 	if (snap->cpu_busy_ratio < 0) /* rounding; fmax() would make a zero of NAN */
 		snap->cpu_busy_ratio = 0;
-	snap->self_cpu_ratio = host_time_ratio(prev, cur, HOST_SELF_CPU, snap->elapsed_ns);
-	snap->psi_cpu_ratio = host_time_ratio(prev, cur, HOST_PSI_CPU_SOME, snap->elapsed_ns);
-	snap->psi_mem_ratio = host_time_ratio(prev, cur, HOST_PSI_MEM_SOME, snap->elapsed_ns);
-	snap->psi_io_ratio = host_time_ratio(prev, cur, HOST_PSI_IO_SOME, snap->elapsed_ns);
+	snap->self_cpu_ratio = time_ratio(&prev->host, &cur->host, HOST_SELF_CPU, snap->elapsed_ns);
+	snapshot_set_stalls(snap, &prev->host, &cur->host, snap->elapsed_ns);
 }
 
 static void add_gpu_use(struct snapshot *snap, const struct gpu_use *use, struct job_ref ref)
@@ -409,8 +414,6 @@ static void build_events(struct snapshot *snap, const struct sample *prev, const
 			e->job = ref.job;
 			e->sheet = ref.sheet;
 			e->is_joined = ref.is_joined;
-			if (e->inferred) /* from a sample; births report the final names */
-				restore_name(ref.job, e->comm);
 		} else { /* its emitter set the job */
 			e->job = job_roster_index(jobs, e->job);
 		}

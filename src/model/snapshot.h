@@ -105,6 +105,9 @@ void snapshot_build(const struct sample *prev, /* NULL on the first tick */
 /* The same for the events gathered so far, between two ticks. */
 void snapshot_build_events(const struct sample *cur, const struct job_roster *jobs,
                            const struct snapshot_origin *origin, struct snapshot *ret);
+/* The shares of PSI, between two readings of the machine so far apart. */
+void snapshot_set_stalls(struct snapshot *snap, const struct host_readings *prev,
+                         const struct host_readings *cur, uint64_t elapsed_ns);
 void snapshot_reset(struct snapshot *snap);
 void snapshot_done(struct snapshot *snap);
 
