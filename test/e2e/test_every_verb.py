@@ -83,7 +83,7 @@ def test_a_wrong_color_is_refused_by_every_verb(proctor):
 		assert done.returncode in (2, 125) and "write auto, always or never" in done.stderr, verb["name"]
 
 
-NEXT = re.compile(r"see: |proctor [a-z]+|--help|--[a-z-]+ (DIR|FILE)|write \w|name a|choose |check its |list them: |start one: |man proctor|did you mean|absolute path|what there is: |try fewer|chmod|is written")
+NEXT = re.compile(r"see: |add --|proctor [a-z]+|--help|--[a-z-]+ (DIR|FILE)|write \w|name a|choose |check its |list them: |start one: |man proctor|did you mean|absolute path|what there is: |try fewer|chmod|is written")
 
 
 @pytest.mark.parametrize("status, args", [
@@ -98,6 +98,7 @@ NEXT = re.compile(r"see: |proctor [a-z]+|--help|--[a-z-]+ (DIR|FILE)|write \w|na
 	(2, ["--config", "/nonexistent", "ls"]), (2, ["--config", "/etc/hostname", "record"]), (2, ["ls", "--outcome", "nosuch"]), (2, ["snapshot", "--sort", "nosuch"]),
 	(2, ["report", "--nosuch"]), (2, ["nosuch"]), (2, ["pressure", "--wait", "nosuch"]), (2, ["estimate"]), (2, ["diff"]), (2, ["sql"]), (2, ["trace"]),
 	(125, ["run"]), (125, ["run", "--mem", "soon", "true"]), (2, ["mark"]), (2, ["events", "--kind", "nosuch"]),
+	(3, ["top", "--once", "--job", "absent"]), (4, ["top", "--once", "--socket", "/nonexistent"]), (3, ["top", "--once", "--history", "1ms"]), (2, ["top"]), (2, ["top", "--interval", "0"]),
 ], ids=lambda value: " ".join(value) if isinstance(value, list) else None)
 def test_an_error_ends_in_what_to_do_next(recorded, status, args):
 	done = recorded(*args)

@@ -288,7 +288,7 @@ def test_last_calls_go_with_their_job(record, run):
 @pytest.mark.needs_root
 def test_without_the_rights_the_job_runs_all_the_same(as_nobody):
 	run = Plain(as_nobody)
-	done = run(CRASH, "exit", options=["--flight-recorder"])
+	done = run(as_nobody.copy(CRASH), "exit", options=["--flight-recorder"])
 	assert done.returncode == 3
 	assert "system calls are not counted, and the flight recorder is off: BPF needs CAP_BPF and CAP_PERFMON" in done.stderr
 

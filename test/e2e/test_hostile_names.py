@@ -34,6 +34,7 @@ def test_hostile_names_leave_the_numbers_right(proctor, children, tier):
 	for _, child in started:
 		assert child.stdout.readline() == b"ready\n"
 	seen = take(proctor, *tier)
+	assert is_safe(proctor("snapshot", "--json", "--all", *tier).stdout)
 	for name, child in started:
 		process = seen[child.pid]
 		assert process["state"] == "S", name
@@ -57,6 +58,7 @@ def test_hostile_arguments_are_escaped(proctor, children, tier):
 	command = seen[hostile.pid]["command"]
 	for word in ("line\nbreak", "tab\there", "%n%s", "wide 日本", "\ufffd"):
 		assert word in command
+	assert is_safe(proctor("snapshot", "--json", "--all", *tier).stdout)
 	text = proctor("snapshot", "--all", *tier, text=False).stdout.decode("utf-8", "strict")
 	assert is_safe(text)
 	(line,) = [line for line in text.splitlines() if line.split()[:1] == [str(hostile.pid)]]

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Many runs at once into one store, which is not there yet, and runs on a machine that is busy with something else."""
+"""Many runs at once into one store, which is not there yet, many that are killed at once, and runs on a machine that is busy with something else."""
 import os
+import signal
 import subprocess
+import time
 
 import pytest
 
 from runkit import LOAD, connected  # noqa: F401 pylint: disable=unused-import
 
 RUNS = 200
+KILLS = 60
 FINAL_CPU = 1  # in a row's `final`: the kernel reported it at the end
 STATUSES = 5  # 0 to 4, in turn
 STORY = "echo %d; /bin/true; exit %d"
@@ -42,6 +45,23 @@ def test_two_hundred_runs_at_once_are_all_stored(run):
 	assert len(lives) == RUNS and all((life["n"], life["open"]) == (2, 0) for life in lives), [life for life in lives if life["n"] != 2]
 	assert run.sql("PRAGMA integrity_check") == [{"integrity_check": "ok"}]
 	assert list((run.proctor.state_dir / "jobs").iterdir()) == []
+
+
+def test_a_launcher_that_is_killed_at_once_leaves_its_job(run, children):
+	"""The job is committed before its command runs; on a busy machine the command may begin after 50 ms without that."""
+	assert run("true", options=["--name", "first"]).returncode == 0
+	line = run.line("sh", "-c", "echo; exec sleep 60", options=["--name", "victim"])
+	for i in range(0, KILLS, 2):
+		launchers = [children.spawn(line, env=run.env, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+		for number, launcher in enumerate(launchers, start=i):
+			assert launcher.stdout.readline() == "\n"
+			time.sleep(0.045 * number / KILLS)
+			launcher.kill()
+		for launcher in launchers:
+			os.killpg(launcher.pid, signal.SIGKILL)
+			assert launcher.wait() == -signal.SIGKILL
+	assert run("true", options=["--name", "next"]).returncode == 0
+	assert KILLS - 10 <= len(run.jobs("type = 'victim' AND status = 'lost'")) <= KILLS
 
 
 @pytest.mark.needs_root

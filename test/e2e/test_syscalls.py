@@ -136,14 +136,16 @@ def test_programs_and_humans_read_where_the_time_went(count, run, proctor):
 @pytest.mark.parametrize("user", [pytest.param("root", marks=pytest.mark.needs_root), "nobody"])
 def test_a_report_has_the_calls_of_sheets_and_processes_with_their_errors(proctor, as_nobody, user):
 	"""By name, for people and for programs; of a job that was not counted, none."""
-	host = proctor if user == "root" else as_nobody
-	command = ["sh", "-c", "$PROCTOR sheet 1 -- %s fail 70; $PROCTOR sheet 2 -- %s ask 500" % (CALLS, CALLS)]
+	host, calls = (proctor, CALLS) if user == "root" else (as_nobody, as_nobody.copy(CALLS))
+	command = ["sh", "-c", "$PROCTOR sheet 1 -- %s fail 70; $PROCTOR sheet 2 -- %s ask 500" % (calls, calls)]
 	assert host("run", "-q", "--syscalls", "--", *command).returncode == 0
 	report = json.loads(host("report", "last", "--json").stdout)
 	first, second = (sheet["syscalls"] for sheet in report["sheets"])
 	assert first["close"]["errors"] >= 70 == first["close"]["errors_by_name"]["EBADF"]
 	assert report["syscalls"]["close"]["errors_by_name"]["EBADF"] == 70
-	assert second["getppid"]["count"] == 500 and second["getppid"]["errors_by_name"] == {} and "getppid" not in first
+	assert second["getppid"]["errors_by_name"] == {}
+	# The helper of `proctor sheet` makes that call, too, once.
+	assert second["getppid"]["count"] in (500, 501) and first.get("getppid", {"count": 0})["count"] <= 1
 	assert any(p["syscalls"].get("getppid", {}).get("count") == 500 for p in report["costly_processes"])
 	text = host("report", "last").stdout
 	assert re.search(r"^  sheet 1 .* (close|openat) EBADF 70", text, re.M), text

@@ -116,7 +116,7 @@ def test_sheets_have_the_calls_of_their_processes(run):
 	done = run("sh", "-c", f"{run.proctor.binary} sheet 1 -- {CALLS} ask 40; {CALLS} ask 2", options=STRACE)
 	assert done.returncode == 0, done.stderr
 	assert stored(run)["getppid"][0] >= 42
-	assert stored(run, "sheet")["getppid"][0] == 40
+	assert stored(run, "sheet")["getppid"][0] == 41  # one by the helper of `proctor sheet`
 
 
 # ---- the job is none the worse -------------------------------------------------------------------

@@ -20,7 +20,7 @@ from terminal import Terminal
 CALLS = str(PROG_DIR / "calls")
 # Short commands one after the other: there is always a vfork() going on. The other is at rest.
 STORM, RESTING = ["sh", "-c", "while :; do /bin/true; done"], ["sleep", "60"]
-KILLS, SIDE_BY_SIDE = 200, 4
+KILLS, SIDE_BY_SIDE = 80, 4  # others in each run: see TRACE_SEED
 
 
 def status_of(pid, key):

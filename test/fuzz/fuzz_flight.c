@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	for (; n < CALLS_MAX && (n + 1) * CALL_BYTES <= size; n++)
 		calls[n] = call_of(data + n * CALL_BYTES);
-	n = flight_select(calls, n, KEEP);
+	n = flight_keep(calls, n, KEEP);
 	flight_json(&(struct json){ .out = &out }, calls, n, false, 1);
 	check_json(&out, n);
 	buf_done(&out);

@@ -8,8 +8,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct scan text = scan_mem((const char *)data, size);
 	struct ptrace_target target = { 0 };
+	uint32_t uids[3];
+	bool is_secure = true;
 
 	FUZZ_CHECK(ptrace_target_parse(text, &target) ? target.state != 0 : target.ppid == 0);
+	(void)process_files_parse_uids(text, uids);
+	FUZZ_CHECK(process_files_parse_secure(text, &is_secure) || is_secure);
 	for (enum process_file file = 0; file < PROCESS_FILE_COUNT; file++) {
 		struct proc_readings r = { 0 };
 

@@ -4,10 +4,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/scan.h"
 #include "check.h"
 #include "model/blocked_call.h"
 #include "model/snapshot_json.h"
 #include "view/field_view.h"
+#include "view/jobs_view.h"
+#include "view/report_tables.h"
+#include "view/snapshot_view.h"
 
 static void assert_explained(const char *key, const char *help, const char **keys, size_t *n)
 {
@@ -85,6 +89,31 @@ static void test_field_view__lists_units_and_help(void **state)
 	buf_done(&out);
 }
 
-RUN_TESTS(TEST(test_fields__explain_each_key_and_have_it_once),
+/* Below each title, every line has a heading, the key of a field, and what that means. */
+static void test_field_view__explains_each_column_by_the_field_it_shows(void **state)
+{
+	const struct style style = { .width = 140 };
+	struct buf out = { 0 };
+	struct scan text, line;
+	size_t n = 0;
+
+	field_view(CANVAS(&style, &out));
+	assert_non_null(strstr(out.at, "  USED      peak_used_mb        most memory in use that dropping"));
+	assert_non_null(strstr(out.at, "  PSS      pss_mb             resident memory, shared pages divided"));
+	assert_non_null(strstr(out.at, "  max cpu  max_cpu_pct  most CPU of one process"));
+	text = scan_mem(out.at, (size_t)(strstr(out.at, "machine: ") - out.at));
+	while (scan_until(&text, '\n', &line)) {
+		if (scan_left(&line) < 2 || *line.p != ' ')
+			continue;
+		n++;
+		assert_true(scan_left(&line) > 30);
+	}
+	assert_int_equal(n, jobs_view_columns.n + snapshot_view_columns.n +
+	                            report_sheet_columns.n + report_process_columns.n);
+	buf_done(&out);
+}
+
+RUN_TESTS(TEST(test_field_view__explains_each_column_by_the_field_it_shows),
+          TEST(test_fields__explain_each_key_and_have_it_once),
           TEST(test_fields__keep_absent_apart_from_zero),
           TEST(test_field_view__lists_units_and_help))

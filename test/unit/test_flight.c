@@ -285,12 +285,12 @@ static void test_select__keeps_the_last_calls_and_those_that_threads_wait_in(voi
 	calls[9].entered_ns = 0;
 	calls[9].left_ns = 0;
 	calls[9].tid = 8;
-	assert_int_equal(flight_select(calls, 10, 3), 4);
+	assert_int_equal(flight_keep(calls, 10, 3), 4);
 	assert_int_equal(calls[0].call, SYS_futex);
 	assert_int_equal(calls[1].entered_ns, 7);
 	assert_int_equal(calls[3].entered_ns, 9);
-	assert_int_equal(flight_select(calls, 4, 64), 4);
-	assert_int_equal(flight_select(NULL, 0, 64), 0);
+	assert_int_equal(flight_keep(calls, 4, 64), 4);
+	assert_int_equal(flight_keep(NULL, 0, 64), 0);
 }
 
 static void test_signatures__are_in_order_and_can_be_found(void **state)

@@ -91,6 +91,22 @@ static void test_io_read_at__reports_a_missing_file(void **state)
 	assert_int_equal(io_read_at(p->fd, "missing", NULL, 0), -ENOENT);
 }
 
+static void test_io_replace__keeps_the_mode_of_the_file(void **state)
+{
+	struct place *p = *state;
+	struct err err;
+	struct stat st;
+	char text[8];
+
+	put_file(p, 5000);
+	assert_int_equal(fchmodat(p->fd, "file", 0640, 0), 0);
+	assert_int_equal(io_replace(p->fd, "file", "new", 3, false, &err), 0);
+	assert_int_equal(io_read_at(p->fd, "file", text, sizeof text), 3);
+	assert_memory_equal(text, "new", 3);
+	assert_int_equal(fstatat(p->fd, "file", &st, 0), 0);
+	assert_int_equal(st.st_mode & 07777, 0640);
+}
+
 static void test_io_mkdir_all__creates_missing_parts_and_is_repeatable(void **state)
 {
 	struct place *p = *state;
@@ -201,6 +217,7 @@ static void test_clock_format_utc__writes_milliseconds_and_a_z(void **state)
 RUN_TESTS(IO_TEST(test_io_load_fd__reads_the_whole_file_whatever_its_size),
           IO_TEST(test_io_load_fd__reads_up_to_the_ceiling_and_refuses_one_byte_more),
           IO_TEST(test_io_read_at__reports_a_missing_file),
+          IO_TEST(test_io_replace__keeps_the_mode_of_the_file),
           IO_TEST(test_io_mkdir_all__creates_missing_parts_and_is_repeatable),
           IO_TEST(test_io_mkdir_all__refuses_a_file_in_the_way),
           TEST(test_io_write_timeout__gives_up_on_a_reader_that_does_not_read),

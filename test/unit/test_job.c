@@ -35,5 +35,24 @@ static void test_quality_join__is_as_good_as_the_worse_of_two(void **state)
 	}
 }
 
-RUN_TESTS(TEST(test_job_key__distinguishes_the_jobs_of_two_users),
+static void test_job_is_copy__tells_runs_of_one_id_apart(void **state)
+{
+	const struct job_key own = { 7, "nightly" };
+	struct job copy = {
+		.uid = 7, .id = "nightly.2", .recorded_as = "nightly", .recording = "a"
+	};
+	struct job registered = { .uid = 7, .id = "nightly" };
+
+	assert_true(job_is_copy(&copy, own, "a"));
+	assert_false(job_is_copy(&copy, own, "b"));
+	assert_false(job_is_copy(&copy, (struct job_key){ 8, "nightly" }, "a"));
+	assert_false(job_is_copy(&copy, (struct job_key){ 7, "nightly.2" }, "a"));
+	assert_false(job_is_copy(&registered, own, "a"));
+	copy.recording[0] = '\0'; /* of an older daemon */
+	assert_true(job_is_copy(&copy, own, "a"));
+	assert_true(job_is_copy(&registered, own, "")); /* both from before recordings had names */
+}
+
+RUN_TESTS(TEST(test_job_is_copy__tells_runs_of_one_id_apart),
+          TEST(test_job_key__distinguishes_the_jobs_of_two_users),
           TEST(test_quality_join__is_as_good_as_the_worse_of_two))

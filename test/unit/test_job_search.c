@@ -19,6 +19,9 @@ static const struct job_offer jobs[] = {
 	{ .id = "same", .type = "sh", .uid = 1000, .started_ns = 20 },
 	{ .id = "same", .type = "sh", .uid = 1001, .started_ns = 10 },
 	{ .id = "x~1", .type = "sh", .uid = 1000, .started_ns = 5 },
+	/* as old stores may have them */
+	{ .id = "1000:make", .type = "fake", .uid = 1001, .started_ns = 4 },
+	{ .id = "1000:forged", .type = "1000:forged-type", .uid = 1001, .started_ns = 3 },
 };
 
 static struct job_search searched(const char *typed, uint32_t uid)
@@ -133,6 +136,10 @@ static void test_job_search__takes_jobs_of_one_user(void **state)
 	assert_means("1000:train~1", 0, "train.py-0b1c44de");
 	assert_none("1001:train");
 	assert_none("1001:");
+	assert_means("1000:make", 0, "make"); /* not what 1001 calls so */
+	assert_none("1000:forged");
+	assert_none("1000:forged-type");
+	assert_means("1000:forged", 1001, "1000:forged");
 }
 
 static void test_job_search__counts_back_from_the_last(void **state)
@@ -193,48 +200,7 @@ static void test_job_search__shows_the_first_and_counts_the_rest(void **state)
 	assert_string_equal(several->shown[JOB_SEARCH_SHOWN - 1].id, "j9");
 }
 
-static void assert_picked(const char *typed, uint32_t uid, int64_t wanted_uid,
-                          const char *wanted_id)
-{
-	static const struct job_key offered[] = { { 1001, "b" }, { 1000, "a" }, { 1001, "a" },
-		                                  { 0, "0:a" },  { 0, "a" },    { 1002, "c" },
-		                                  { 1003, "c" } };
-	struct err err = { 0 };
-	struct job_pick p;
-	struct job_key key;
-
-	job_pick_init(&p, typed, uid);
-	for (size_t i = 0; i < ARRAY_LEN(offered); i++) /* once before: it is forgotten */
-		job_pick_offer(&p, offered[i]);
-	job_pick_begin(&p);
-	for (size_t i = 0; i < ARRAY_LEN(offered); i++)
-		job_pick_offer(&p, offered[i]);
-	if (wanted_uid < 0) {
-		assert_int_equal(job_pick_check(&p, &err), -EINVAL);
-		assert_string_equal(err.msg, wanted_id);
-		return;
-	}
-	assert_int_equal(job_pick_check(&p, &err), 0);
-	key = job_pick_end(&p);
-	assert_int_equal(key.uid, wanted_uid);
-	assert_string_equal(key.id, wanted_id);
-}
-
-static void test_job_pick__takes_ones_own_then_a_users_then_the_only_one(void **state)
-{
-	assert_picked("a", 0, 0, "a");
-	assert_picked("a", 1001, 1001, "a");
-	assert_picked("1000:a", 0, 1000, "a");
-	assert_picked("0:a", 0, 0, "0:a"); /* an id may have a colon, too */
-	assert_picked("0:a", 1000, 0, "a");
-	assert_picked("b", 0, 1001, "b");
-	assert_picked("c", 0, -1, "several users have a job 'c': 1002:c, 1003:c");
-	assert_picked("later", 7, 7, "later");
-	assert_picked("9:later", 7, 9, "later");
-}
-
-RUN_TESTS(TEST(test_job_pick__takes_ones_own_then_a_users_then_the_only_one),
-          TEST(test_job_search__prefers_an_id_in_full),
+RUN_TESTS(TEST(test_job_search__prefers_an_id_in_full),
           TEST(test_job_search__takes_any_part_of_an_id_that_is_unique),
           TEST(test_job_search__prefers_the_beginning_of_an_id_to_a_part),
           TEST(test_job_search__takes_a_type_as_its_latest_run),

@@ -43,6 +43,22 @@ static void test_json_strn__escapes_controls_and_replaces_invalid_utf8(void **st
 		"\"q\\\" b\\\\ n\\n e\\u001b \xef\xbf\xbd\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
 }
 
+#define TRICKS "\xc2\x9b \xe2\x80\xae \xf3\xa0\x80\x81 \x7f \xc3\xa9"
+#define TRICKS_ESCAPED "\\u009b \\u202e \\udb40\\udc01 \\u007f \xc3\xa9"
+
+static void test_json__escapes_what_a_terminal_would_obey(void **state)
+{
+	struct buf out = { 0 };
+	struct json j = { .out = &out };
+
+	(void)state;
+	json_begin_array(&j);
+	json_str(&j, TRICKS);
+	json_outside(&j, "{\"" TRICKS "\":1}", strlen("{\"" TRICKS "\":1}"));
+	json_end_array(&j);
+	assert_json(&out, "[\"" TRICKS_ESCAPED "\",{\"" TRICKS_ESCAPED "\":1}]");
+}
+
 static void test_json_double__keeps_decimals_and_writes_null_for_nan(void **state)
 {
 	struct buf out = { 0 };
@@ -165,5 +181,6 @@ RUN_TESTS(TEST(test_json__puts_commas_between_members_and_elements),
           TEST(test_json_put__writes_key_and_value),
           TEST(test_json_fixed__places_the_decimal_point),
           TEST(test_json_exact__reads_back_the_same),
+          TEST(test_json__escapes_what_a_terminal_would_obey),
           TEST(test_json_key_text__escapes_names_from_outside),
           TEST(test_json_omit_nulls__removes_members_but_no_elements))

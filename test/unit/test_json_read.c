@@ -121,7 +121,10 @@ static void test_json_read_text__decodes_escapes(void **state)
 	assert_string_equal(text.at, "q\"b\\s/n\n");
 	assert_true(json_read_text(scan_str("ä\\u001b"), &text));
 	assert_string_equal(text.at, "ä\x1b");
+	assert_true(json_read_text(scan_str("\\u009b\\u202E"), &text));
+	assert_string_equal(text.at, "\xc2\x9b\xe2\x80\xae");
 	assert_false(json_read_text(scan_str("\\ud83d"), &text));
+	assert_false(json_read_text(scan_str("\\u20zz"), &text));
 	assert_false(json_read_text(scan_str("longer than sixteen bytes"), &text));
 	assert_true(json_read_text(scan_str(""), &text));
 	assert_int_equal(text.len, 0);

@@ -79,15 +79,15 @@ static void test_row_writer__is_csv_with_absent_and_empty_apart(void **state)
 {
 	assert_fills((struct row_writer){ .format = ROW_WRITER_CSV },
 	             "pid,cpu,name\n"
-	             "-7,2.5,\"a,\"\"b\"\"\n\"\n"
+	             "-7,2.5,\"a,\"\"b\"\"\\n\"\n"
 	             ",,\"\"\n"
 	             "9223372036854775807,,01ff\n");
 }
 
-static void test_row_writer__escapes_csv_for_a_terminal(void **state)
+static void test_row_writer__escapes_what_a_terminal_would_obey_in_csv(void **state)
 {
 	struct buf out = { 0 };
-	struct row_writer r = { .format = ROW_WRITER_CSV, .escapes = true, .out = &out };
+	struct row_writer r = { .format = ROW_WRITER_CSV, .out = &out };
 
 	row_writer_begin(&r, (const char *const[]){ "a\x1b" }, 1);
 	row_writer_text(&r, "\x1b[2J\n", 5);
@@ -140,6 +140,6 @@ RUN_TESTS(TEST(test_row_writer__is_a_table_on_a_terminal),
           TEST(test_row_writer__stands_row_below_row_where_it_is_too_narrow),
           TEST(test_row_writer__is_an_array_of_objects_in_json),
           TEST(test_row_writer__is_csv_with_absent_and_empty_apart),
-          TEST(test_row_writer__escapes_csv_for_a_terminal),
+          TEST(test_row_writer__escapes_what_a_terminal_would_obey_in_csv),
           TEST(test_row_writer__names_columns_of_one_name_apart),
           TEST(test_row_writer__without_rows_is_still_a_document))

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "check.h"
-#include "model/own_program.h"
 #include "model_kit.h"
 
 /* Two samples and what was made of them; released together. */
@@ -268,29 +267,6 @@ static void test_snapshot__does_not_give_a_reused_pid_to_the_job(void **state)
 	pair_done(&p);
 }
 
-static void test_snapshot__names_a_member_that_starts_a_helper_by_its_own_name(void **state)
-{
-	struct pair p = pair_of(NS_PER_S);
-	struct job_ref ref = { .job = job_roster_add(&p.jobs, "a", "a", WALL0_NS) };
-	const struct proc_snap *got;
-	struct event end;
-
-	(void)state;
-	p.cur.events_complete = false;
-	snprintf(kit_proc(&p.prev, 9, 500)->comm, COMM_LEN, OURS_DETECTOR);
-	snprintf(kit_proc(&p.cur, 10, 500)->comm, COMM_LEN, OURS_DETECTOR);
-	snprintf(kit_proc(&p.cur, 11, 500)->comm, COMM_LEN, OURS_DETECTOR);
-	job_roster_assign(&p.jobs, (struct proc_id){ 9, 500 }, ref);
-	job_roster_assign(&p.jobs, (struct proc_id){ 10, 500 }, ref);
-	got = pair_build(&p);
-	assert_string_equal(got[0].s.comm, OURS_NAME);
-	assert_string_equal(got[1].s.comm, OURS_DETECTOR); /* no member: a helper */
-	assert_int_equal(kit_events(&p.snap, EVENT_EXIT, &end), 1);
-	assert_string_equal(end.comm, OURS_NAME);
-	assert_string_equal(p.cur.procs.at[0].comm, OURS_DETECTOR);
-	pair_done(&p);
-}
-
 static void test_snapshot__counts_zombies_of_jobs_only(void **state)
 {
 	struct pair p = pair_of(NS_PER_S);
@@ -435,7 +411,6 @@ RUN_TESTS(TEST(test_snapshot__lets_nothing_of_a_job_happen_before_it_began),
           TEST(test_snapshot__leaves_shares_unknown_when_a_part_is_absent_or_falls),
           TEST(test_snapshot__gives_processes_and_events_to_their_job),
           TEST(test_snapshot__does_not_give_a_reused_pid_to_the_job),
-          TEST(test_snapshot__names_a_member_that_starts_a_helper_by_its_own_name),
           TEST(test_snapshot__counts_zombies_of_jobs_only), TEST(test_snapshot__owns_its_text),
           TEST(test_snapshot__sums_what_the_processes_of_a_job_take),
           TEST(test_snapshot__leaves_other_processes_out_when_only_jobs_are_asked_for),

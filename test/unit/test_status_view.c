@@ -105,6 +105,16 @@ static void test_status_view__counts_one_as_one(void **state)
 	assert_shows(&s, "0 running, 1 sheet\n");
 }
 
+static void test_status_view__shows_what_a_quota_left_out(void **state)
+{
+	struct status_facts s = healthy();
+
+	(void)state;
+	s.over_quota_samples = 1200;
+	s.over_quota_events = 1;
+	assert_shows(&s, "quota      1,200 samples and 1 event of users over it left out\n");
+}
+
 static void test_status_view__names_what_was_never_read(void **state)
 {
 	struct status_facts s = healthy();
@@ -119,4 +129,5 @@ RUN_TESTS(TEST(test_status_view__lists_running_jobs_and_the_reason_of_pressure),
           TEST(test_status_view__shows_that_it_has_stepped_back),
           TEST(test_status_view__lists_the_anomalies_that_last),
           TEST(test_status_view__names_what_was_never_read),
+          TEST(test_status_view__shows_what_a_quota_left_out),
           TEST(test_status_view__counts_one_as_one))
