@@ -12,6 +12,8 @@
 #define PATIENCE_NS (300 * NS_PER_MS) /* on a busy machine the thread may need some of it to begin */
 #define FULL_BYTES (UINT64_C(1) << 20)
 #define FULL_INODES 8
+/* File systems stamp files by the clock of the last tick, which is behind: 4 ms is usual, more on a busy virtual machine. */
+#define STAMP_LAG_NS (100 * NS_PER_MS)
 
 enum { CWD, OUTPUT, ERRORS, TEMPORARY, NAMED }; /* what stands in the command comes last */
 
@@ -52,7 +54,8 @@ static bool may_be_written(const struct jobhost *h, const struct disk_place *p)
 {
 	if (p->is_read_only)
 		return p->is_missing;
-	return p->is_missing || p->is_directory || p->modified_ns >= h->watched->row->job.started_ns;
+	return p->is_missing || p->is_directory ||
+	       p->modified_ns + STAMP_LAG_NS >= h->watched->row->job.started_ns;
 }
 
 void disk_check(struct jobhost *h)

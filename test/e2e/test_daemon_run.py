@@ -561,7 +561,7 @@ def test_a_watched_process_is_a_job_at_the_daemon_too(daemon, runner, children):
 	assert worker.wait(timeout=60) == 0
 	run.wait(timeout=60)
 	status = wait_for(lambda: (job := job_of(daemon, "watched"))["status"] != "running" and job["status"])
-	row, = sql(daemon, "SELECT status, cpu_seconds FROM jobs WHERE job_id = 'watched'")
+	row = wait_for(lambda: next(iter(sql(daemon, "SELECT status, cpu_seconds FROM jobs WHERE job_id = 'watched' AND status <> 'running'")), None))
 	own, = sql(daemon, "SELECT status, cpu_seconds FROM jobs WHERE job_id = 'watched'", runner.env["PROCTOR_STATE_DIR"])
 	assert status == row["status"] == own["status"] and row["cpu_seconds"] < 0.5, (row, own)
 
