@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -134,18 +136,20 @@ static int write_new(int dir_fd, const char *name, const char *old, const void *
 int io_replace(int dir_fd, const char *name, const void *bytes, size_t n, bool is_durable,
                struct err *err)
 {
-	char temporary[NAME_MAX + 1];
+	uint64_t random = 0;
+	char temporary[48]; /* no other writer's */
 	int r;
 
-	if (snprintf(temporary, sizeof temporary, ".%s.new", name) >= (int)sizeof temporary)
-		return err_set(err, ENAMETOOLONG, "write '%s': name too long", name);
-	unlinkat(dir_fd, temporary, 0); /* left by a process that died while replacing */
+	(void)!getrandom(&random, sizeof random, GRND_NONBLOCK);
+	snprintf(temporary, sizeof temporary, ".proctor-%d-%016" PRIx64 ".new", (int)getpid(),
+	         random);
 	r = write_new(dir_fd, temporary, name, bytes, n, is_durable);
 	if (r == 0 && renameat(dir_fd, temporary, dir_fd, name) < 0)
 		r = -errno;
 	if (r == 0)
 		return 0;
-	unlinkat(dir_fd, temporary, 0);
+	if (r != -EEXIST)
+		unlinkat(dir_fd, temporary, 0);
 	return err_set(err, r == -EDQUOT ? ENOSPC : -r, "write '%s': %s", name, strerror(-r));
 }
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "check.h"
@@ -105,6 +106,47 @@ static void test_io_replace__keeps_the_mode_of_the_file(void **state)
 	assert_memory_equal(text, "new", 3);
 	assert_int_equal(fstatat(p->fd, "file", &st, 0), 0);
 	assert_int_equal(st.st_mode & 07777, 0640);
+}
+
+#define WRITERS 4
+#define TURNS 300
+
+/* Its exit status: 0 if each of its turns replaced the file. */
+static int replace_often(int dir_fd, char letter)
+{
+	char text[4000];
+	struct err err;
+
+	memset(text, letter, sizeof text);
+	for (int i = 0; i < TURNS; i++)
+		if (io_replace(dir_fd, "file", text, sizeof text, false, &err) < 0)
+			return 1;
+	return 0;
+}
+
+static void test_io_replace__lets_several_writers_replace_one_file_at_once(void **state)
+{
+	struct place *p = *state;
+	pid_t writers[WRITERS];
+	char text[5000];
+
+	for (int i = 0; i < WRITERS; i++) {
+		writers[i] = fork();
+		if (writers[i] == 0)
+			_exit(replace_often(p->fd, (char)('a' + i)));
+		assert_true(writers[i] > 0);
+	}
+	for (int i = 0; i < WRITERS; i++) {
+		int status = -1;
+
+		assert_int_equal(waitpid(writers[i], &status, 0), writers[i]);
+		assert_int_equal(status, 0);
+	}
+	assert_int_equal(io_read_at(p->fd, "file", text, sizeof text), 4000);
+	for (size_t i = 1; i < 4000; i++)
+		assert_int_equal(text[i], text[0]);
+	assert_int_equal(unlinkat(p->fd, "file", 0), 0);
+	assert_int_equal(rmdir(p->dir), 0); /* nothing else is left */
 }
 
 static void test_io_mkdir_all__creates_missing_parts_and_is_repeatable(void **state)
@@ -218,6 +260,7 @@ RUN_TESTS(IO_TEST(test_io_load_fd__reads_the_whole_file_whatever_its_size),
           IO_TEST(test_io_load_fd__reads_up_to_the_ceiling_and_refuses_one_byte_more),
           IO_TEST(test_io_read_at__reports_a_missing_file),
           IO_TEST(test_io_replace__keeps_the_mode_of_the_file),
+          IO_TEST(test_io_replace__lets_several_writers_replace_one_file_at_once),
           IO_TEST(test_io_mkdir_all__creates_missing_parts_and_is_repeatable),
           IO_TEST(test_io_mkdir_all__refuses_a_file_in_the_way),
           TEST(test_io_write_timeout__gives_up_on_a_reader_that_does_not_read),
