@@ -11,13 +11,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "cli/job_reader.h"
+#include "serve/job_reader.h"
 #include "kernel/user_namespace.h"
 #include "rpc/rpc_answer.h"
 #include "rpc/rpc_message.h"
 
 #define RENDER_PATIENCE_NS (60 * NS_PER_S) /* a page has every process, and earlier runs */
-#define REPLY_TEXT_MAX ((size_t)64 << 20) /* more than the client accepts as an answer */
+#define REPLY_TEXT_MAX ((size_t)64 << 20)  /* more than the client accepts as an answer */
 
 static const json_t *list_of(const struct daemon_jobs *d)
 {
@@ -180,8 +180,9 @@ static int take_text(const struct daemon_jobs *d, const json_t *answer, const ch
 	const json_t *text = json_object_get(answer, key);
 
 	if (!json_is_string(text)) {
-		log_error("the daemon at %s is older than this proctor and cannot do that; restart it: systemctl restart proctor",
-		          d->ask.path);
+		log_error(
+			"the daemon at %s is older than this proctor and cannot do that; restart it: systemctl restart proctor",
+			d->ask.path);
 		return CLI_DAEMON;
 	}
 	ret->max = REPLY_TEXT_MAX;

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cli/job_reader.h"
+#include "serve/job_reader.h"
 #include "engine/job_input.h"
 #include "engine/registry.h"
 #include "rpc/rpc_answer.h"
@@ -42,7 +42,8 @@ static json_t *ask(struct door *d, const char *method)
 	json_t *answer = NULL;
 	struct err err;
 
-	if (rpc_client_call(d->client, method, NULL, clock_mono_ns() + PATIENCE_NS, &answer, &err) < 0)
+	if (rpc_client_call(d->client, method, NULL, clock_mono_ns() + PATIENCE_NS, &answer, &err) <
+	    0)
 		return NULL;
 	return answer;
 }

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/cli.h"
-#include "cli/job_reader.h"
+#include "serve/job_reader.h"
 #include "rpc/rpc_answer.h"
 #include "rpc/rpc_message.h"
 #include "runfolder/runfolder_read.h"

@@ -317,6 +317,7 @@ static void explain(const struct jobs *jobs, struct watched_job *w)
 	if (job->status != JOB_FAILED && !lost_process)
 		return;
 	judge(jobs, w, &cause); /* again with each snapshot: events that explain it may come late */
+	cause_merge(&cause, &w->announced_cause);
 	if (job->status == JOB_FAILED)
 		job->cause = cause;
 	if (cause.oom == CAUSE_PROOF_PROVEN && !figure_is_known(*kills))

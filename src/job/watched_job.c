@@ -42,6 +42,11 @@ void watched_job_end(struct watched_job *w, const struct job_end *how)
 	job->exit_code = how->exit_code;
 	job->signal = how->signal;
 	job->core_dumped = how->core_dumped;
+	if (how->recorded) {
+		job->limits_hit |= how->recorded->limits_hit;
+		w->announced_cause = how->recorded->cause;
+		cause_merge(&job->cause, &w->announced_cause);
+	}
 	w->is_published = w->end_is_inferred = false;
 	if (w->ended_mono_ns)
 		return;

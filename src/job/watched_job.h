@@ -55,14 +55,15 @@ struct watched_job {
 	struct sheet_accounts sheet_accounts; /* of sheets that run */
 	struct job_claim claim;
 	struct type_history *past; /* what earlier runs of its type used; NULL: not known (yet) */
-	uint64_t ended_mono_ns; /* 0: it runs */
-	uint64_t outlived;      /* were there when its command ended */
-	uint64_t leaked;        /* … and when it was over */
-	uint64_t released;      /* … and left it then, because it was registered */
+	uint64_t ended_mono_ns;    /* 0: it runs */
+	uint64_t outlived;         /* were there when its command ended */
+	uint64_t leaked;           /* … and when it was over */
+	uint64_t released;         /* … and left it then, because it was registered */
 	bool has_outlived, has_leaked;
-	bool is_published;    /* its end was in a snapshot */
-	bool end_is_inferred; /* from the end of its process: it was not reported */
-	bool is_past;         /* it ended before us: its figures are those that were stored */
+	bool is_published;            /* its end was in a snapshot */
+	struct cause announced_cause; /* by its own recorder */
+	bool end_is_inferred;         /* from the end of its process: it was not reported */
+	bool is_past; /* it ended before us: its figures are those that were stored */
 	bool sheets_end_with_opener; /* a sheet fails when the process ends that opened it */
 	const struct watched_job_hooks *hooks; /* NULL: none */
 	void *hooks_self;

@@ -7,6 +7,19 @@
 
 #include "base/defs.h"
 
+void cause_merge(struct cause *to, const struct cause *from)
+{
+	struct cause merged = from->oom ? *from : *to;
+	const struct cause *sent = from->sender ? from : to;
+
+	merged.sender = sent->sender;
+	merged.sender_source = sent->sender_source;
+	merged.sender_pid = sent->sender_pid;
+	merged.sender_uid = sent->sender_uid;
+	memcpy(merged.sender_comm, sent->sender_comm, sizeof merged.sender_comm);
+	*to = merged;
+}
+
 const char *cause_shorten_group(const char *group)
 {
 	size_t len = strlen(group);

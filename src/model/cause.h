@@ -58,6 +58,9 @@ struct cause {
 	char sender_comm[COMM_LEN]; /* "": it was gone */
 };
 
+/* Adds what another observer knows: that comes first. */
+void cause_merge(struct cause *to, const struct cause *from);
+
 #define CAUSE_GROUP_COLUMNS 40 /* of its path, where it is shown */
 /* Of a long path of a control group the last parts, which name the job: it begins in `group`. */
 const char *cause_shorten_group(const char *group);
@@ -94,8 +97,9 @@ struct cause_facts {
 	struct cause_count own;   /* of the job's own control group */
 	struct cause_count group; /* … of the one around it, which other processes share */
 	struct cause_count machine;
-	uint64_t after_kill_ns; /* how long its command went on after the last of these; 0: not known */
-	bool is_full; /* a control group reached its limit, */
+	uint64_t
+		after_kill_ns; /* how long its command went on after the last of these; 0: not known */
+	bool is_full;          /* a control group reached its limit, */
 	uint64_t limit_bytes;
 	const char *limit_group; /* this one; NULL: not known */
 	struct cause_verdict verdict;

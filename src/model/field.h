@@ -37,9 +37,10 @@ enum field_type {
 
 /* Of the fields of a record, in the order of its table. */
 enum field_list {
-	IN_LIST = 1 << 0,  /* what job.list answers */
-	IN_EVENT = 1 << 1, /* what is published as it changes */
-	IN_CSV = 1 << 2,   /* what has a column */
+	IN_LIST = 1 << 0,      /* what job.list answers */
+	IN_EVENT = 1 << 1,     /* what is published as it changes */
+	IN_CSV = 1 << 2,       /* what has a column */
+	IN_ANNOUNCED = 1 << 3, /* what its own recorder reports to the daemon */
 };
 
 struct field {

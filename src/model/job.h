@@ -141,17 +141,17 @@ struct job {
 	uint64_t limit[JOB_LIMIT_COUNT];                          /* 0: none was set */
 	struct allowance allowed;
 	uint64_t most_tasks; /* that may have run at once, as far as was seen; 0: not known */
-	unsigned limits_hit;        /* bits 1 << JOB_LIMIT_… */
+	unsigned limits_hit; /* bits 1 << JOB_LIMIT_… */
 	unsigned parent_limits_hit; /* when read, of a job that was lost or out of memory: those of
 	                               its parents */
 	bool has_recorder;          /* a connection of its own reports on it, and no other may */
 	char recorded_as[JOB_ID_MAX]; /* … which stores it by this id; "": it has none */
 	char recording[JOB_ID_MAX];   /* a random name, the same in both stores; "": not known */
-	bool counts_from_now;       /* … though its first process is older than the job */
+	bool counts_from_now;         /* … though its first process is older than the job */
 	bool is_stored_by_other; /* … which writes it into our own store, as we have verified: shown by us, never
 	                         stored */
-	bool ends_now;       /* in a snapshot: its process ended, and no call reported the end */
-	pid_t largest_pid;   /* the process whose peak PEAK_RSS is; 0: not known */
+	bool ends_now;     /* in a snapshot: its process ended, and no call reported the end */
+	pid_t largest_pid; /* the process whose peak PEAK_RSS is; 0: not known */
 	char largest_name[COMM_LEN]; /* its name */
 	struct figure figures[JOB_FIGURE_COUNT];
 };
@@ -206,7 +206,8 @@ struct job_end {
 	bool has_exit_code;
 	int exit_code, signal; /* a code or a signal, never both */
 	bool core_dumped;
-	uint64_t ended_ns; /* wall clock; 0: now */
+	uint64_t ended_ns;          /* wall clock; 0: now */
+	const struct job *recorded; /* what its own recorder knows of the reason; NULL: has none */
 };
 
 /* Whether it stands in JSON: those that most jobs cannot have are left out where they are missing. */

@@ -16,6 +16,7 @@
 #include "model/record_fields.h"
 #include "rpc/rpc_params.h"
 #include "serve/input_redaction.h"
+#include "serve/job_reader.h"
 #include "serve/methods.h"
 #include "serve/resource_context.h"
 #include "view/job_view.h"
@@ -175,6 +176,11 @@ static int start_params(const json_t *params, struct job *ret, struct err *err)
 		return -err->code;
 	ret->total_sheets = (uint32_t)total;
 	ret->type_is_given = ret->type[0] != '\0';
+	if (ret->has_recorder) {
+		struct job announced = job_reader_job(params);
+
+		memcpy(ret->limit, announced.limit, sizeof ret->limit);
+	}
 	return 0;
 }
 
@@ -278,8 +284,8 @@ static void forget_client(void *self)
 }
 
 /* What is reported next on this connection is published after it. */
-static int await_commit(struct methods *m, const struct rpc_server_peer *peer, const struct job *job,
-                        pid_t pid, bool is_news)
+static int await_commit(struct methods *m, const struct rpc_server_peer *peer,
+                        const struct job *job, pid_t pid, bool is_news)
 {
 	struct committed *c = xcalloc(1, sizeof *c);
 	const struct rpc_server_work work = { c, forget_client, .keeps_order = true };
@@ -404,9 +410,9 @@ bool methods_is_same_end(const struct job *a, const struct job *b)
 	       a->has_exit_code == b->has_exit_code && a->exit_code == b->exit_code;
 }
 
-/* What only the recorder of the job knows: when it ended, and whether that is stored. */
+/* What only the recorder of the job knows: when it ended and why, and whether that is stored. */
 static int recorder_params(const struct job *job, const json_t *params, struct job_end *how,
-                           enum stored *ret, struct err *err)
+                           struct job *announced, enum stored *ret, struct err *err)
 {
 	bool is_stored = false;
 
@@ -416,6 +422,8 @@ static int recorder_params(const struct job *job, const json_t *params, struct j
 	    rpc_params_bool(params, "stored", &is_stored, err) < 0)
 		return -err->code;
 	how->ended_ns = methods_believe_time(job, how->ended_ns);
+	*announced = job_reader_job(params);
+	how->recorded = rpc_params_has(params, "limits_hit") ? announced : NULL;
 	*ret = !rpc_params_has(params, "stored") ? STORED_UNKNOWN : is_stored;
 	return 0;
 }
@@ -426,7 +434,7 @@ METHOD(method_job_end)
 	enum stored stored = STORED_UNKNOWN;
 	struct job_end how = { 0 };
 	const struct job *job;
-	struct job was;
+	struct job was, announced;
 	job_handle at;
 	bool is_news;
 
@@ -435,7 +443,7 @@ METHOD(method_job_end)
 	if (methods_claim_job(m, peer, params, &at, err) < 0 || status_param(params, &how, err) < 0)
 		return -err->code;
 	was = *methods_job(m, at);
-	if (recorder_params(&was, params, &how, &stored, err) < 0)
+	if (recorder_params(&was, params, &how, &announced, &stored, err) < 0)
 		return -err->code;
 	if (m->host.daemon->end_job(m->host.daemon_self, at, &how, err) < 0)
 		return -err->code;

@@ -54,6 +54,24 @@ def test_a_job_is_shown_with_its_progress_and_its_end(daemon, gate):
 	assert job_of(daemon, "seen")["exit_code"] == 5
 
 
+@pytest.mark.parametrize("options, command, limit, result", [
+	(("--mem", "60M"), "read go <GATE; exec python3 -c 'x = bytes(1 << 30) + b\"x\"'", 60, "out of memory (own limit 60.0 MiB)"),
+	(("--time", "1"), "read go <GATE; sleep 60", None, "time limit of 1.0s"),
+	((), "read go <GATE; kill -9 $$", None, "SIGKILL from itself"),
+])
+def test_limits_and_the_reason_of_the_end_are_those_of_its_recorder(daemon, gate, options, command, limit, result):
+	run = start_run(daemon, "sh", "-c", command.replace("GATE", str(gate)), options=("--job-id", "why", *options))
+	job = wait_for(lambda: job_of(daemon, "why"))
+	if limit:
+		assert (job["allowed_memory_mb"], job["allowed_memory_source"]) == (limit, "own")
+	gate.open()
+	run.communicate(timeout=60)
+	wait_for(lambda: job_of(daemon, "why")["status"] == "failed")
+	wait_for(lambda: job_of(daemon, "why")["result"] == result)
+	daemon.wait_ticks()
+	assert job_of(daemon, "why")["result"] == result  # also after later snapshots
+
+
 def test_processes_of_a_sheet_are_known_as_such(daemon):
 	"""The recorder reports the sheet while its command starts: the daemon may see that first."""
 	binary = daemon.proctor.binary

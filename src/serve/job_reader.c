@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/job_reader.h"
+#include "serve/job_reader.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,9 +14,10 @@
 /* The inverse of metric_json(). */
 static bool read_metric(const json_t *value, enum metric_unit unit, uint64_t *ret)
 {
-	static const double scale[] = { [UNIT_COUNT] = 1, [UNIT_BYTES] = 1,    [UNIT_MIB] = 1 << 20,
-		                        [UNIT_NS] = 1e9,  [UNIT_MILLI] = 1000, [UNIT_PCT] = 10,
-		                        [UNIT_WH] = MJ_PER_WH };
+	static const double scale[] = {
+		[UNIT_COUNT] = 1,    [UNIT_BYTES] = 1, [UNIT_MIB] = 1 << 20, [UNIT_NS] = 1e9,
+		[UNIT_MILLI] = 1000, [UNIT_PCT] = 10,  [UNIT_WH] = MJ_PER_WH
+	};
 	double number = json_is_number(value) ? json_number_value(value) * scale[unit] : -1;
 
 	if (!(number >= 0 && number < VALUE_MAX))
