@@ -194,7 +194,10 @@ const scenes = {
 		const fits = () => document.documentElement.scrollWidth <= innerWidth;
 		await page.waitForFunction(fits, null, { timeout: 20000 }).catch(() => {}); // charts are drawn again after the window has changed
 		await shoot(page, 'narrow.png');
-		return { overflow: await page.evaluate(() => document.documentElement.scrollWidth - innerWidth) };
+		return {
+			overflow: await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
+			commandWidth: await page.$eval('.processes td.command', (cell) => cell.clientWidth),
+		};
 	},
 	async failed(page) {
 		await shoot(page, 'failed.png', true);

@@ -190,6 +190,7 @@ def test_a_wide_dark_window_prints_as_wide_as_the_paper_with_more_processes(seen
 def test_dark_and_narrow_screens_are_fine(seen):
 	assert seen["dark"]["ground"] == "rgb(20, 24, 28)"
 	assert seen["narrow"]["overflow"] <= 0
+	assert seen["narrow"]["commandWidth"] > 250, "else a long command makes its row as high as the screen"
 
 
 def test_a_failed_job_explains_itself(seen):
