@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/machine_engine.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,14 @@ static void log_losses(const struct engine_totals *t)
 	if (t->unread_events)
 		log_warn("%s event%s arrived too fast to be read",
 		         format_count(t->unread_events).at, t->unread_events == 1 ? "" : "s");
+}
+
+int machine_engine_failed(const struct err *err)
+{
+	bool has_remedy = err->code != EBUSY || strchr(err->msg, ';');
+
+	return has_remedy ? cli_failed(err)
+	                  : cli_failed_then(err, "stop it, or choose another --state-dir DIR");
 }
 
 void machine_engine_log_end(const struct engine_totals *t, uint64_t wall_ns)

@@ -34,5 +34,7 @@ void machine_engine_done(struct machine_engine *m);
 /* The settings that may change while it runs. */
 struct engine_tuning machine_engine_tuning(const struct machine_engine *m,
                                            const struct config *config);
+/* Logs why it could not start, and what to do about it. */
+int machine_engine_failed(const struct err *err);
 /* Logs what was recorded and what it cost. */
 void machine_engine_log_end(const struct engine_totals *t, uint64_t wall_ns);

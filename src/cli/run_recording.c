@@ -87,7 +87,8 @@ static void open_folder(struct run_recording *r)
 	if (!r->options->out)
 		return;
 	if (runfolder_open(&options, &r->folder, &err) < 0)
-		log_warn("no run folder is written: %s", err.msg);
+		log_warn("no run folder is written: %s%s", err.msg,
+		         strchr(err.msg, ';') ? "" : "; choose another directory with --out DIR");
 	if (r->folder && runfolder_moved_to(r->folder) && !r->options->quiet)
 		log_info("an earlier run was moved to %s", runfolder_moved_to(r->folder));
 }

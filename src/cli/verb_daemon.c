@@ -89,7 +89,7 @@ static int host(struct hosted *h)
 	struct err err;
 
 	if (daemon_run(&options, &totals, &err) < 0)
-		return cli_failed(&err);
+		return machine_engine_failed(&err);
 	machine_engine_log_end(&totals, clock_mono_ns() - began_ns);
 	return totals.recorder.is_storing ? CLI_OK : CLI_FAILED;
 }

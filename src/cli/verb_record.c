@@ -68,7 +68,7 @@ static int record(const struct engine_options *options, uint64_t for_ns)
 
 	if (loop_new(&loop, &err) < 0 || add_stops(loop, for_ns, &err) < 0 ||
 	    engine_new(loop, options, &engine, &err) < 0)
-		return cli_failed(&err);
+		return machine_engine_failed(&err);
 	set_pipeline(engine);
 	log_info("recording into %s every %g s; Ctrl-C ends it", options->recorder.store.path,
 	         (double)options->interval_ns / (double)NS_PER_S);

@@ -80,7 +80,7 @@ static void put_words(const struct event_record *e, char ret[static WORDS_MAX])
 	if (e->kind == EVENT_EXIT)
 		snprintf(ret, WORDS_MAX, "%s %d died of %s", comm, pid, signal_name(e->signal).at);
 	else if (e->kind == EVENT_OOM)
-		snprintf(ret, WORDS_MAX, "%s %d was chosen because memory ran out", comm, pid);
+		snprintf(ret, WORDS_MAX, "%s %d killed: out of memory", comm, pid);
 	else if (e->kind == EVENT_ANOMALY && *details)
 		snprintf(ret, WORDS_MAX, "%s", details); /* it names the process */
 	else if (pid)

@@ -121,7 +121,7 @@ def test_it_stores_what_it_sees_and_ends_cleanly(daemon):
 def test_a_second_one_on_the_same_store_names_the_first(daemon):
 	done = daemon.proctor("daemon", "--socket", daemon.place / "run/other.sock")
 	assert done.returncode == 1
-	assert "pid %d" % daemon.process.pid in done.stderr
+	assert "pid %d; stop it, or choose another --state-dir DIR\n" % daemon.process.pid in done.stderr
 	assert not (daemon.place / "run/other.sock").exists()
 
 
