@@ -23,7 +23,8 @@ static volatile sig_atomic_t is_taken;
 static int attributes[INK_COUNT];
 
 /* Leaves the alternate screen, shows the cursor, ends the mouse's reports and colours. */
-static const char restore[] = "\x1b[?1000l\x1b[?1002l\x1b[?1006l\x1b[?1049l\x1b[?25h\x1b[0m\x1b[?1l\x1b>";
+static const char restore[] =
+	"\x1b[?1000l\x1b[?1002l\x1b[?1006l\x1b[?1049l\x1b[?25h\x1b[0m\x1b[?1l\x1b>";
 
 static void on_deadly(int signo)
 {
@@ -39,7 +40,8 @@ static void on_deadly(int signo)
 static void catch_deadly(void)
 {
 	static const int deadly[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS, SIGTRAP };
-	struct sigaction action = { .sa_handler = on_deadly, .sa_flags = (int)SA_RESETHAND | SA_NODEFER };
+	struct sigaction action = { .sa_handler = on_deadly,
+		                    .sa_flags = (int)SA_RESETHAND | SA_NODEFER };
 
 	for (size_t i = 0; i < ARRAY_LEN(deadly); i++)
 		sigaction(deadly[i], &action, NULL);
@@ -52,7 +54,9 @@ static void choose_attributes(bool color)
 	 * yellow cannot. */
 	static const struct {
 		short of_8, of_256;
-	} colors[] = { { COLOR_GREEN, 28 }, { COLOR_YELLOW, 130 }, { COLOR_RED, 160 }, { COLOR_CYAN, 31 } };
+	} colors[] = {
+		{ COLOR_GREEN, 28 }, { COLOR_YELLOW, 130 }, { COLOR_RED, 160 }, { COLOR_CYAN, 31 }
+	};
 	bool has_colors_here = color && has_colors();
 
 	attributes[INK_PLAIN] = A_NORMAL;
@@ -88,6 +92,19 @@ static void set_up(void)
 	mouseinterval(0);
 }
 
+/* NULL: the terminal is not known, or cannot place text (TERM=dumb). */
+static SCREEN *open_screen(void)
+{
+	SCREEN *screen = newterm(NULL, stdout, stdin);
+	const char *move = screen ? tigetstr("cup") : NULL;
+
+	if (!screen || (move && move != (const char *)-1))
+		return screen;
+	endwin();
+	delscreen(screen);
+	return NULL;
+}
+
 int terminal_open(struct terminal *t, bool unicode, bool color, struct err *err)
 {
 	const char *term = getenv("TERM");
@@ -97,10 +114,12 @@ int terminal_open(struct terminal *t, bool unicode, bool color, struct err *err)
 		                .color = color };
 	if (tcgetattr(STDIN_FILENO, &before) < 0)
 		return err_set(err, errno, "the terminal: %s", strerror(errno));
-	screen = newterm(NULL, stdout, stdin);
+	screen = open_screen();
 	if (!screen)
-		return err_set(err, ENODEV, "the terminal type '%.60s' is not known: set TERM, or use --once",
-		               term ? term : "");
+		return err_set(
+			err, ENODEV,
+			"the terminal type '%.60s' is not known or cannot place text: set TERM, or use --once",
+			term ? term : "");
 	set_term(screen);
 	is_taken = 1;
 	catch_deadly();
@@ -226,12 +245,23 @@ struct terminal_event terminal_read(void)
 	static const struct {
 		int from, to;
 	} keys[] = {
-		{ KEY_UP, KEY_GO_UP },       { KEY_DOWN, KEY_GO_DOWN },     { KEY_LEFT, KEY_GO_LEFT },
-		{ KEY_RIGHT, KEY_GO_RIGHT }, { KEY_PPAGE, KEY_PAGE_UP },    { KEY_NPAGE, KEY_PAGE_DOWN },
-		{ KEY_HOME, KEY_TO_START },  { KEY_END, KEY_TO_END },       { KEY_ENTER, KEY_ACCEPT },
-		{ '\r', KEY_ACCEPT },        { '\n', KEY_ACCEPT },          { 27, KEY_ESCAPE },
-		{ KEY_BACKSPACE, KEY_ERASE }, { 127, KEY_ERASE },           { 8, KEY_ERASE },
-		{ '\t', KEY_TAB },           { KEY_RESIZE, KEY_RESIZED },
+		{ KEY_UP, KEY_GO_UP },
+		{ KEY_DOWN, KEY_GO_DOWN },
+		{ KEY_LEFT, KEY_GO_LEFT },
+		{ KEY_RIGHT, KEY_GO_RIGHT },
+		{ KEY_PPAGE, KEY_PAGE_UP },
+		{ KEY_NPAGE, KEY_PAGE_DOWN },
+		{ KEY_HOME, KEY_TO_START },
+		{ KEY_END, KEY_TO_END },
+		{ KEY_ENTER, KEY_ACCEPT },
+		{ '\r', KEY_ACCEPT },
+		{ '\n', KEY_ACCEPT },
+		{ 27, KEY_ESCAPE },
+		{ KEY_BACKSPACE, KEY_ERASE },
+		{ 127, KEY_ERASE },
+		{ 8, KEY_ERASE },
+		{ '\t', KEY_TAB },
+		{ KEY_RESIZE, KEY_RESIZED },
 	};
 	int key = getch();
 

@@ -144,6 +144,15 @@ def test_the_terminal_is_as_it_was_however_it_ends(proctor, screen, how):
 	screen.wait("still-42")
 
 
+@pytest.mark.parametrize("term", ["dumb", "no-such-terminal"])
+def test_a_terminal_that_cannot_place_text_is_refused_with_a_remedy(proctor, screen, term):
+	before = screen.settings()
+	screen.type("TERM=%s %s top" % (term, proctor.binary), "Enter")
+	screen.wait("terminal type '%s' is not known or cannot" % term)
+	screen.wait("ready:$")
+	assert screen.settings() == before
+
+
 def test_it_can_be_stopped_and_continued(proctor, screen):
 	before = screen.settings()
 	screen.type("set -m", "Enter")
