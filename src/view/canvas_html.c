@@ -109,7 +109,10 @@ static void put_head_line(struct buf *to, const struct label_lines *f, const str
 {
 	buf_puts(to, "<h1>");
 	html_put_text(to, f->text.at + row->label_at, row->label_len);
-	buf_puts(to, "</h1>\n<p class=\"verdict\">");
+	buf_puts(to, "</h1>\n");
+	if (!parts->len && !row->right_len)
+		return;
+	buf_puts(to, "<p class=\"verdict\">");
 	put_inked(to, row->ink, parts->at, parts->len);
 	if (row->right_len) {
 		buf_puts(to, " · ");

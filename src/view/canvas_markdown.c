@@ -138,7 +138,10 @@ static void put_head_line(struct buf *to, const struct label_lines *f, const str
 
 	buf_puts(to, "### ");
 	put_escaped(to, f->text.at + row->label_at, row->label_len);
-	buf_printf(to, "\n\n%s", strong);
+	buf_puts(to, "\n\n");
+	if (!parts->len && !row->right_len)
+		return;
+	buf_puts(to, strong);
 	put_escaped(to, parts->at, parts->len);
 	buf_puts(to, strong);
 	if (row->right_len)
@@ -174,7 +177,8 @@ static void markdown_lines(void *self, const struct label_lines *f)
 			put_cell(page->out, INK_PLAIN, f->text.at + row->right_at, row->right_len);
 		buf_putc(page->out, '\n');
 	}
-	buf_putc(page->out, '\n');
+	if (is_open)
+		buf_putc(page->out, '\n');
 }
 
 const struct canvas_backend canvas_markdown = { .put = markdown_put,

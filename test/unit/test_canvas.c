@@ -88,6 +88,29 @@ static void test_canvas_markdown__has_titles_tables_and_lines(void **state)
 	buf_done(&out);
 }
 
+static void draw_head(const struct canvas_backend *backend, struct buf *out)
+{
+	struct label_lines lines = { 0 };
+	struct canvas_page page = { .out = out };
+
+	label_lines_begin_head(&lines, "A a-1", "");
+	label_lines_print(&lines, CANVAS_PAGE(*backend, &page));
+	label_lines_done(&lines);
+}
+
+static void test_canvas_page__has_no_line_below_a_head_by_itself(void **state)
+{
+	struct buf markdown = { 0 }, html = { 0 };
+
+	(void)state;
+	draw_head(&canvas_markdown, &markdown);
+	draw_head(&canvas_html, &html);
+	assert_string_equal(markdown.at, "### A a-1\n\n");
+	assert_string_equal(html.at, "<h1>A a-1</h1>\n");
+	buf_done(&markdown);
+	buf_done(&html);
+}
+
 /* Whatever a name holds, it stays text: no link, no picture, no user or issue that would be notified. */
 static void test_canvas_markdown__leaves_no_markup_in_text(void **state)
 {
@@ -164,6 +187,7 @@ static void test_canvas__escapes_and_measures_text_from_outside(void **state)
 }
 
 RUN_TESTS(TEST(test_canvas_markdown__has_titles_tables_and_lines),
+          TEST(test_canvas_page__has_no_line_below_a_head_by_itself),
           TEST(test_canvas_markdown__leaves_no_markup_in_text),
           TEST(test_canvas_html__has_titles_tables_and_lines),
           TEST(test_html__puts_nothing_that_ends_an_element),
