@@ -90,7 +90,7 @@ static void send_answer(void *self, int r, const struct buf *result, const struc
 {
 	struct question *q = self;
 
-	rpc_server_answer(q->peer.session, r, result, err);
+	rpc_session_answer(q->peer.session, r, result, err);
 }
 
 static void drop_request(void *self)
@@ -108,7 +108,7 @@ static int answer_later(const struct methods *m, const struct rpc_server_peer *p
 	struct store_request *request;
 	struct question *q;
 
-	if (!rpc_server_may_defer(peer))
+	if (!rpc_session_may_defer(peer->session))
 		return RPC_SERVER_WAIT;
 	q = xmalloc(sizeof *q);
 	*q = *asked;
@@ -118,7 +118,7 @@ static int answer_later(const struct methods *m, const struct rpc_server_peer *p
 	if (store_worker_take(m->worker, &task, &request, err) < 0)
 		return -err->code;
 	later.self = request;
-	rpc_server_defer(peer, &later);
+	rpc_session_defer(peer->session, &later);
 	return RPC_SERVER_LATER;
 }
 

@@ -161,7 +161,7 @@ METHOD(method_monitor_stream)
 	methods_begin_bus(m);
 	feed.self = f = xcalloc(1, sizeof *f);
 	*f = (struct bus_feed){ m->bus, bus_end(m->bus, uid), filter };
-	rpc_server_feed(peer, &feed);
+	rpc_session_set_feed(peer->session, &feed);
 	return RPC_SERVER_STREAM;
 }
 
@@ -194,7 +194,7 @@ METHOD(method_bus_subscribe)
 	f->cursor = since                                 ? bus_at(m->bus, uid, since)
 	            : rpc_params_has(params, "since_seq") ? bus_begin(m->bus, uid)
 	                                                  : bus_end(m->bus, uid);
-	rpc_server_feed(peer, &feed);
+	rpc_session_set_feed(peer->session, &feed);
 	write_seq(result, "next_seq", bus_next_seq(m->bus));
 	return 0;
 }

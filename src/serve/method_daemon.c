@@ -266,7 +266,7 @@ static void subscribe_top(struct methods *m, const struct rpc_server_peer *peer)
 
 	f->methods = m;
 	f->peer = *peer;
-	rpc_server_feed(peer, &feed);
+	rpc_session_set_feed(peer->session, &feed);
 }
 
 METHOD(method_top_stream)

@@ -273,7 +273,7 @@ static void report_committed(void *self, bool is_stored)
 	if (c->is_news)
 		methods_publish_job(c->methods, &c->job, c->pid, is_stored);
 	if (c->session)
-		rpc_server_answer(c->session, 0, &text, NULL);
+		rpc_session_answer(c->session, 0, &text, NULL);
 }
 
 static void forget_client(void *self)
@@ -291,7 +291,7 @@ static int await_commit(struct methods *m, const struct rpc_server_peer *peer,
 	const struct rpc_server_work work = { c, forget_client, .keeps_order = true };
 
 	*c = (struct committed){ m, peer->session, *job, pid, is_news };
-	rpc_server_defer(peer, &work);
+	rpc_session_defer(peer->session, &work);
 	m->host.daemon->commit_jobs(m->host.daemon_self, report_committed, c);
 	return RPC_SERVER_LATER;
 }

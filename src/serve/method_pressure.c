@@ -65,7 +65,7 @@ static void send_context(void *self, int r, const struct buf *result, const stru
 
 	(void)result;
 	write_context(q->methods, &q->peer, q->pid, &q->found, &(struct json){ .out = &text });
-	rpc_server_answer(q->peer.session, r, &text, err);
+	rpc_session_answer(q->peer.session, r, &text, err);
 }
 
 static void drop_request(void *self)
@@ -91,7 +91,7 @@ static int answer_later(struct methods *m, const struct rpc_server_peer *peer,
 	if (store_worker_take(m->process_worker, &task, &request, err) < 0)
 		return -err->code;
 	later.self = request;
-	rpc_server_defer(peer, &later);
+	rpc_session_defer(peer->session, &later);
 	return RPC_SERVER_LATER;
 }
 

@@ -52,7 +52,7 @@ static void send_answer(void *self, int r, const struct buf *result, const struc
 {
 	struct query *q = self;
 
-	rpc_server_answer(q->peer.session, r, result, err);
+	rpc_session_answer(q->peer.session, r, result, err);
 }
 
 static void drop_request(void *self)
@@ -72,7 +72,7 @@ static int defer(const struct methods *m, const struct rpc_server_peer *peer,
 
 	if (!m->host.db_path)
 		return err_set(err, ENOENT, "nothing is recorded here");
-	if (!rpc_server_may_defer(peer))
+	if (!rpc_session_may_defer(peer->session))
 		return RPC_SERVER_WAIT;
 	task.self = q = xmalloc(sizeof *q);
 	*q = *query;
@@ -81,7 +81,7 @@ static int defer(const struct methods *m, const struct rpc_server_peer *peer,
 	if (store_worker_take(m->worker, &task, &request, err) < 0)
 		return -err->code;
 	later.self = request;
-	rpc_server_defer(peer, &later);
+	rpc_session_defer(peer->session, &later);
 	return RPC_SERVER_LATER;
 }
 

@@ -144,13 +144,13 @@ void methods_set_recorder(struct methods *m, const struct rpc_server_peer *peer,
 	link->methods = m;
 	link->job = job;
 	snprintf(link->sent_id, sizeof link->sent_id, "%s", sent_id);
-	rpc_server_feed(peer, &feed);
+	rpc_session_set_feed(peer->session, &feed);
 }
 
 /* NULL: the connection is not that of a recorder, or its job is forgotten. */
 static const struct recorder_link *recorder_link(const struct rpc_server_peer *peer)
 {
-	const struct rpc_server_feed *feed = rpc_server_feed_of(peer);
+	const struct rpc_server_feed *feed = rpc_session_feed(peer->session);
 	const struct recorder_link *link = feed->next == next_nothing ? feed->self : NULL;
 
 	return link && job_roster_get(methods_jobs(link->methods), link->job) ? link : NULL;

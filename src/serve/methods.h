@@ -7,6 +7,7 @@
 #include "engine/bus.h"
 #include "model/snapshot_scope.h"
 #include "rpc/rpc_server.h"
+#include "rpc/rpc_session.h"
 #include "serve/quota.h"
 #include "serve/recent_deaths.h"
 #include "serve/recent_events.h"

@@ -102,7 +102,7 @@ static void answer(struct rpc_session **session, struct trace *t, int r, const s
 		return;
 	if (r == 0)
 		write_trace(&j, t);
-	rpc_server_answer(to, r, &text, err);
+	rpc_session_answer(to, r, &text, err);
 }
 
 /* ---- one trace ------------------------------------------------------------------------------- */
@@ -399,7 +399,7 @@ int traces_start(struct traces *t, const struct rpc_server_peer *peer,
 	slot = vec_push(&t->list, SIZE_MAX); /* bounded by KEPT_MAX and max_running */
 	*slot = trace;
 	later.self = trace;
-	rpc_server_defer(peer, &later);
+	rpc_session_defer(peer->session, &later);
 	return RPC_SERVER_LATER;
 }
 
@@ -430,7 +430,7 @@ int traces_stop(struct traces *t, const struct rpc_server_peer *peer, uint64_t i
 	}
 	strace_stop(trace->strace);
 	trace->stopper = peer->session;
-	rpc_server_defer(peer, &later);
+	rpc_session_defer(peer->session, &later);
 	return RPC_SERVER_LATER;
 }
 

@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "base/loop.h"
-#include "rpc/rpc_server.h"
+#include "rpc/rpc_session.h"
 #include "trace/strace_spawner.h"
 
 struct traces;

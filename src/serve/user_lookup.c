@@ -34,7 +34,7 @@ static void call_again(void *self, int r, const struct buf *result, const struct
 
 	(void)r, (void)result, (void)err;
 	u->methods->looked_up = u;
-	rpc_server_call_again(u->session);
+	rpc_session_call_again(u->session);
 	u->methods->looked_up = NULL;
 }
 
@@ -60,7 +60,7 @@ static int defer(struct methods *m, const struct rpc_server_peer *peer, const ch
 	if (store_worker_take(m->worker, &task, &request, err) < 0)
 		return -err->code;
 	later.self = request;
-	rpc_server_defer(peer, &later);
+	rpc_session_defer(peer->session, &later);
 	return err_set(err, EINPROGRESS, "user '%s' is being looked up", u->name);
 }
 

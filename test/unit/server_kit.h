@@ -16,6 +16,7 @@
 #include "check.h"
 #include "rpc/socket_address.h"
 #include "rpc/rpc_server.h"
+#include "rpc/rpc_session.h"
 
 struct fixture {
 	struct loop *loop;
@@ -86,7 +87,7 @@ static inline int feed(void *self, const struct rpc_server_peer *peer, const jso
 
 	(void)params, (void)err;
 	fx->feeds++;
-	rpc_server_feed(peer, &numbers);
+	rpc_session_set_feed(peer->session, &numbers);
 	json_bool(result, true);
 	return 0;
 }

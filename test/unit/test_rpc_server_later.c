@@ -20,7 +20,7 @@ static int later(void *self, const struct rpc_server_peer *peer, const json_t *p
 	(void)params, (void)err;
 	json_begin_array(result); /* what was written before does not get out */
 	fx->later[fx->asked++] = peer->session;
-	rpc_server_defer(peer, &work);
+	rpc_session_defer(peer->session, &work);
 	return RPC_SERVER_LATER;
 }
 
@@ -39,7 +39,7 @@ static int now(void *self, const struct rpc_server_peer *peer, const json_t *par
 		buf_printf(&value, "\"%s\"", text);
 	else
 		err_set(&why, ENOENT, "nothing was found");
-	rpc_server_answer(fx->later[n], text ? 0 : -ENOENT, &value, &why);
+	rpc_session_answer(fx->later[n], text ? 0 : -ENOENT, &value, &why);
 	buf_done(&value);
 	json_bool(result, true);
 	return 0;
@@ -56,7 +56,7 @@ static int twice(void *self, const struct rpc_server_peer *peer, const json_t *p
 		return echo(self, peer, params, result, err);
 	json_begin_array(result);
 	fx->later[fx->asked++] = peer->session;
-	rpc_server_defer(peer, &work);
+	rpc_session_defer(peer->session, &work);
 	return err_set(err, EINPROGRESS, "not yet");
 }
 
@@ -66,7 +66,7 @@ static int again(void *self, const struct rpc_server_peer *peer, const json_t *p
 	struct fixture *fx = self;
 
 	(void)peer, (void)params, (void)err;
-	rpc_server_call_again(fx->later[0]);
+	rpc_session_call_again(fx->later[0]);
 	json_bool(result, true);
 	return 0;
 }
