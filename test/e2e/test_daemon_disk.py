@@ -11,17 +11,14 @@ from runkit import SANITIZERS
 
 pytestmark = pytest.mark.needs_root
 
-# In a mount namespace of its own: a small disk for the state. Prints what the daemon reported of itself before it was stopped.
-FULL_DISK = r"""
+# The beginning of programs that start a daemon, `child`, whose socket is daemon.sock in the current directory: the user nobody
+# may not search those above it.
+CLIENT = r"""
 import json, os, socket, subprocess, sys, time
-place, binary, ends_full = sys.argv[1], sys.argv[2], sys.argv[3] == "full"
-subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "none", place], check=True)
-os.mkdir(place + "/run")
-path = place + "/run/daemon.sock"
 
 def ask(method, **params):
 	with socket.socket(socket.AF_UNIX) as line:
-		line.connect(path)
+		line.connect("daemon.sock")
 		line.sendall(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n")
 		return json.loads(line.makefile().readline())["result"]
 
@@ -31,6 +28,15 @@ def wait_for(condition):
 		if child.poll() is not None or time.monotonic() > end:
 			sys.exit("it did not come to it: %s" % ask("daemon.status"))
 		time.sleep(0.05)
+"""
+
+# In a mount namespace of its own: a small disk for the state. Prints what the daemon reported of itself before it was stopped.
+FULL_DISK = CLIENT + r"""
+place, binary, ends_full = sys.argv[1], sys.argv[2], sys.argv[3] == "full"
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "none", place], check=True)
+os.mkdir(place + "/run")
+path = place + "/run/daemon.sock"
+os.chdir(place + "/run")
 
 env = {**os.environ, "PROCTOR_STATE_DIR": place + "/state"}
 with subprocess.Popen([binary, "daemon", "--interval", "1", "--socket", path], env=env) as child:
@@ -150,26 +156,12 @@ def test_an_end_is_published_as_stored_when_only_its_row_found_room(proctor, tmp
 
 
 # A job of root's and one of nobody's, which both start processes.
-STORM = r"""
-import json, os, socket, subprocess, sys, time
+STORM = CLIENT + r"""
 place, binary = sys.argv[1:]
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m,mode=755", "none", place], check=True)
 os.mkdir(place + "/run", 0o755)
 path = place + "/run/daemon.sock"
-os.chdir(place + "/run")  # nobody can open the directories above
-
-def ask(method, **params):
-	with socket.socket(socket.AF_UNIX) as line:
-		line.connect("daemon.sock")
-		line.sendall(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n")
-		return json.loads(line.makefile().readline())["result"]
-
-def wait_for(condition):
-	end = time.monotonic() + 40
-	while not condition():
-		if child.poll() is not None or time.monotonic() > end:
-			sys.exit("it did not come to it: %s" % ask("daemon.status"))
-		time.sleep(0.05)
+os.chdir(place + "/run")
 
 def start_job(uid, forks):
 	pid = os.fork()
