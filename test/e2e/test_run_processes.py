@@ -200,7 +200,10 @@ def test_a_sheet_is_its_command_and_fails_once(run, tier):
 		return
 	report = run.proctor("report").stdout
 	assert "to proctor" not in report, report
-	assert Counter(row["comm"] for row in run.processes()) == {"proctor": 3, "proctor-signals": 3, "sh": 3, "sleep": 1}
+	names = Counter(row["comm"] for row in run.processes())
+	# While one of ours forks its helper it has the helper's name, and may be sampled with it.
+	assert names.pop("proctor") + names["proctor-signals"] == 6 and names.pop("proctor-signals") >= 3
+	assert names == {"sh": 3, "sleep": 1}
 	peaks = {row["sheet"]: row["peak_rss_kib"] for row in run.processes("sheet > 0 AND comm NOT LIKE 'proctor%'")}
 	for sheet in run.sql("SELECT * FROM sheets"):
 		assert sheet["processes"] == 1
