@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/io.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -14,6 +16,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/scan.h"
+
+#define TEMPORARY_BEGIN ".proctor-"
+#define TEMPORARY_END ".new"
 
 static ssize_t read_fd(int fd, char *to, size_t cap)
 {
@@ -110,39 +116,75 @@ int io_write_timeout(int fd, const void *bytes, size_t n, uint64_t timeout_ns)
 	return n ? -EAGAIN : 0;
 }
 
-/* Whoever may not give it away keeps it. */
+/* The new file belongs to us: handing it to another user is never wanted, and group rights are of use only to
+ * the same group. */
 static int copy_rights(int fd, const struct stat *from)
 {
-	(void)!fchown(fd, from->st_uid, from->st_gid);
-	return fchmod(fd, from->st_mode & 07777) < 0 ? -errno : 0;
+	mode_t mode = from->st_mode & 0777;
+
+	if (fchown(fd, (uid_t)-1, from->st_gid) < 0)
+		mode &= ~(mode_t)S_IRWXG;
+	return fchmod(fd, mode) < 0 ? -errno : 0;
 }
 
-/* As the file that it will replace: nobody may read the new one who may not read that. */
+/* As our file that it will replace: nobody may read the new one who may not read that. */
 static int write_new(int dir_fd, const char *name, const char *old, const void *bytes, size_t n,
                      bool is_durable)
 {
 	struct stat st;
-	bool is_there = fstatat(dir_fd, old, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+	bool is_ours = fstatat(dir_fd, old, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	               S_ISREG(st.st_mode) && st.st_uid == geteuid();
 	cleanup(closep) int fd = openat(dir_fd, name,
 	                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-	                                is_there ? 0600 : 0666);
-	int r = fd < 0 ? -errno : is_there ? copy_rights(fd, &st) : 0;
+	                                is_ours ? 0600 : 0666);
+	int r = fd < 0 ? -errno : is_ours ? copy_rights(fd, &st) : 0;
 
 	if (r == 0)
 		r = io_write_all(fd, bytes, n);
 	return r == 0 && is_durable && fdatasync(fd) < 0 ? -errno : r;
 }
 
+/* Another writer's name differs, in another container too. */
+static void name_temporary(char *to, size_t cap)
+{
+	uint64_t random = 0;
+
+	(void)!getrandom(&random, sizeof random, GRND_NONBLOCK);
+	snprintf(to, cap, TEMPORARY_BEGIN "%d-%016" PRIx64 TEMPORARY_END, (int)getpid(), random);
+}
+
+static bool is_abandoned(const char *name)
+{
+	struct scan s = scan_str(name);
+	uint64_t pid, random;
+
+	return scan_lit(&s, TEMPORARY_BEGIN) && scan_u64(&s, &pid) && scan_lit(&s, "-") &&
+	       scan_hex(&s, &random) && scan_lit(&s, TEMPORARY_END) && scan_at_end(&s) &&
+	       pid <= INT_MAX && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
+void io_remove_abandoned(int dir_fd)
+{
+	cleanup(closep) int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+
+	if (!dir)
+		return;
+	TAKE_FD(fd); /* closedir() closes it */
+	while ((entry = readdir(dir)))
+		if (is_abandoned(entry->d_name))
+			unlinkat(dir_fd, entry->d_name, 0);
+	closedir(dir);
+}
+
 int io_replace(int dir_fd, const char *name, const void *bytes, size_t n, bool is_durable,
                struct err *err)
 {
-	uint64_t random = 0;
-	char temporary[48]; /* no other writer's */
+	char temporary[48];
 	int r;
 
-	(void)!getrandom(&random, sizeof random, GRND_NONBLOCK);
-	snprintf(temporary, sizeof temporary, ".proctor-%d-%016" PRIx64 ".new", (int)getpid(),
-	         random);
+	name_temporary(temporary, sizeof temporary);
 	r = write_new(dir_fd, temporary, name, bytes, n, is_durable);
 	if (r == 0 && renameat(dir_fd, temporary, dir_fd, name) < 0)
 		r = -errno;

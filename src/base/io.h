@@ -18,10 +18,12 @@ int io_write_all(int fd, const void *bytes, size_t n) must_check; /* 0 or -errno
  * -EAGAIN. The file's flags are not changed, because other processes may share them. */
 int io_write_timeout(int fd, const void *bytes, size_t n, uint64_t timeout_ns);
 /* Replaces the contents of dir_fd/name atomically: after a crash it holds either the old or the new
- * bytes. A file keeps its mode and, where that is allowed, its owner; a symlink of that name is replaced, not
- * followed. Several may do so at once: the last one wins. With `is_durable` the bytes are on disk when this
- * returns. */
+ * bytes. The new file is ours. It has the mode and the group of the old one if that was ours, too; a symlink of
+ * that name is replaced, not followed. Several may do so at once: the last one wins. With `is_durable` the bytes
+ * are on disk when this returns. */
 int io_replace(int dir_fd, const char *name, const void *bytes, size_t n, bool is_durable,
                struct err *err) must_check;
+/* Removes what processes that were killed during io_replace() left in the directory. */
+void io_remove_abandoned(int dir_fd);
 /* mkdir -p; directories that it creates get this mode. */
 int io_mkdir_all(const char *path, mode_t mode, struct err *err) must_check;

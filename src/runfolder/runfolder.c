@@ -100,7 +100,10 @@ static int open_directory(struct runfolder *f, struct err *err)
 	if (f->dir_fd < 0)
 		return err_set(err, errno, "open '%s': %s", f->path, strerror(errno));
 	r = lock_directory(f, err);
-	return r < 0 ? r : move_earlier(f, err);
+	if (r < 0)
+		return r;
+	io_remove_abandoned(f->dir_fd);
+	return move_earlier(f, err);
 }
 
 static int create_files(struct runfolder *f, struct err *err)

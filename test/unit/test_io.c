@@ -108,6 +108,54 @@ static void test_io_replace__keeps_the_mode_of_the_file(void **state)
 	assert_int_equal(st.st_mode & 07777, 0640);
 }
 
+static void test_io_replace__never_gives_the_new_file_to_another_user(void **state)
+{
+	struct place *p = *state;
+	struct err err;
+	struct stat st;
+
+	if (geteuid() != 0)
+		skip(); /* nobody else can give a file away */
+	put_file(p, 10);
+	assert_int_equal(fchmodat(p->fd, "file", 0666, 0), 0);
+	assert_int_equal(fchownat(p->fd, "file", 65534, 65534, 0), 0);
+	assert_int_equal(io_replace(p->fd, "file", "new", 3, false, &err), 0);
+	assert_int_equal(fstatat(p->fd, "file", &st, 0), 0);
+	assert_int_equal(st.st_uid, 0);
+	assert_int_equal(st.st_gid, 0);
+	assert_int_equal(st.st_mode & 022, 0);
+}
+
+static void put_named(struct place *p, const char *name)
+{
+	int fd = openat(p->fd, name, O_WRONLY | O_CREAT, 0600);
+
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static void test_io_remove_abandoned__removes_what_killed_writers_left_and_no_more(void **state)
+{
+	struct place *p = *state;
+	char dead[64], ours[64];
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	snprintf(dead, sizeof dead, ".proctor-%d-0123456789abcdef.new", (int)pid);
+	snprintf(ours, sizeof ours, ".proctor-%d-0123456789abcdef.new", (int)getpid());
+	put_named(p, dead);
+	put_named(p, ours);
+	put_named(p, ".proctor-.new");
+	put_named(p, ".proctor-4194304x.new");
+	io_remove_abandoned(p->fd);
+	assert_int_equal(faccessat(p->fd, dead, F_OK, 0), -1);
+	assert_int_equal(unlinkat(p->fd, ours, 0), 0);
+	assert_int_equal(unlinkat(p->fd, ".proctor-.new", 0), 0);
+	assert_int_equal(unlinkat(p->fd, ".proctor-4194304x.new", 0), 0);
+}
+
 #define WRITERS 4
 #define TURNS 300
 
@@ -260,6 +308,8 @@ RUN_TESTS(IO_TEST(test_io_load_fd__reads_the_whole_file_whatever_its_size),
           IO_TEST(test_io_load_fd__reads_up_to_the_ceiling_and_refuses_one_byte_more),
           IO_TEST(test_io_read_at__reports_a_missing_file),
           IO_TEST(test_io_replace__keeps_the_mode_of_the_file),
+          IO_TEST(test_io_replace__never_gives_the_new_file_to_another_user),
+          IO_TEST(test_io_remove_abandoned__removes_what_killed_writers_left_and_no_more),
           IO_TEST(test_io_replace__lets_several_writers_replace_one_file_at_once),
           IO_TEST(test_io_mkdir_all__creates_missing_parts_and_is_repeatable),
           IO_TEST(test_io_mkdir_all__refuses_a_file_in_the_way),

@@ -612,6 +612,25 @@ static void test_folder_open__moves_an_earlier_run_aside(void **state)
 	fixture_end(&s);
 }
 
+static void test_folder_open__removes_what_a_killed_run_left(void **state)
+{
+	struct fixture s = fixture_begin(0);
+	struct err err = { 0 };
+	pid_t pid = fork();
+	cleanup(freep) char *left = NULL;
+
+	if (pid == 0)
+		_exit(0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	left = xasprintf("%s/.proctor-%d-0123456789abcdef.new", s.path, (int)pid);
+	assert_int_equal(close(open(left, O_WRONLY | O_CREAT, 0600)), 0);
+	runfolder_close(s.folder);
+	s.folder = NULL;
+	assert_int_equal(try_open(&s, 0, &err), 0);
+	assert_int_equal(access(left, F_OK), -1);
+	fixture_end(&s);
+}
+
 static void test_folder_open__refuses_a_folder_that_is_in_use(void **state)
 {
 	struct fixture s = fixture_begin(0), other = { .path = s.path };
@@ -757,6 +776,7 @@ static void test_folder_put__reports_that_the_folder_is_gone(void **state)
 
 RUN_TESTS(TEST(test_folder_put__logs_sheets_and_marks_in_the_order_of_time),
           TEST(test_folder_put__logs_where_an_anomaly_begins_and_ends),
+          TEST(test_folder_open__removes_what_a_killed_run_left),
           TEST(test_folder_put__writes_cpu_lines_at_one_interval),
           TEST(test_folder_put__follows_an_interval_that_was_asked_for),
           TEST(test_folder_end__counts_a_rest_of_half_a_line_or_all_there_is),
