@@ -46,40 +46,63 @@ static bool is_stdout(const char *path, const struct stat *st)
 	                                  out.st_dev == st->st_dev && out.st_ino == st->st_ino);
 }
 
-/* A FIFO or a device, and a file that cannot be replaced: it is mounted there, or its directory is not ours. */
-static int write_in_place(const char *path, const struct buf *page)
+/* Whatever fails, the file has the old page or the new one. `old_fd` is what the kernel opened under this path, -1: nothing
+ * was there. -EXDEV: the entry of the directory is something else (a link, which is not replaced), or not ours. */
+static int replace(const char *path, int old_fd, const struct buf *page)
 {
-	cleanup(closep) int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-
-	return fd < 0 ? -errno : io_write_all(fd, page->at, page->len);
-}
-
-/* Whatever fails, the file has the old page or the new one. */
-static int replace(const char *path, const struct buf *page)
-{
-	cleanup(freep) char *real = realpath(path, NULL);
-	cleanup(freep) char *for_dir = xstrdup(real ? real : path);
-	cleanup(freep) char *for_name = xstrdup(for_dir);
+	cleanup(freep) char *for_dir = xstrdup(path);
+	cleanup(freep) char *for_name = xstrdup(path);
+	const char *name = basename(for_name);
 	cleanup(closep) int dir_fd = open(dirname(for_dir), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stat old, entry;
 	struct err err;
 
-	if (dir_fd < 0 || (real && access(real, W_OK) < 0))
+	if (dir_fd < 0)
 		return -errno;
-	return io_replace(dir_fd, basename(for_name), page->at, page->len, false, &err);
+	if (old_fd >= 0 && (fstat(old_fd, &old) < 0 || old.st_uid != geteuid() ||
+	                    fstatat(dir_fd, name, &entry, AT_SYMLINK_NOFOLLOW) < 0 ||
+	                    !S_ISREG(entry.st_mode) || entry.st_dev != old.st_dev ||
+	                    entry.st_ino != old.st_ino))
+		return -EXDEV;
+	return io_replace(dir_fd, name, page->at, page->len, false, &err);
+}
+
+/* A FIFO, a device, a file of another user, or one that cannot be replaced: it is mounted there, or its directory is not ours. */
+static int write_in_place(int fd, const struct stat *st, const struct buf *page)
+{
+	if (S_ISREG(st->st_mode) && ftruncate(fd, 0) < 0)
+		return -errno;
+	return io_write_all(fd, page->at, page->len);
+}
+
+/* What is there is opened first, so that the kernel decides whether a link is followed (fs.protected_symlinks) and a file of
+ * another user is written (fs.protected_regular), as it does for a shell's redirection. */
+static int write_to(const char *path, const struct buf *page)
+{
+	struct stat st;
+	bool is_there = lstat(path, &st) == 0;
+	cleanup(closep) int fd = is_there ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : -1;
+	int r;
+
+	if (is_there && (fd < 0 || fstat(fd, &st) < 0))
+		return -errno;
+	r = replace(path, fd, page);
+	if (is_there && (r == -EXDEV || r == -EBUSY || r == -EACCES || r == -EPERM))
+		r = write_in_place(fd, &st, page);
+	return r;
 }
 
 static int write_page(const char *path, const struct buf *page)
 {
 	struct stat st = { 0 };
-	bool is_there = stat(path, &st) == 0;
 	struct err err = { 0 };
 	int r;
 
+	if (stat(path, &st) < 0)
+		st.st_ino = 0;
 	if (is_stdout(path, &st))
 		return cli_print(page);
-	r = is_there && !S_ISREG(st.st_mode) ? -EBUSY : replace(path, page);
-	if (is_there && (r == -EBUSY || r == -EACCES || r == -EPERM))
-		r = write_in_place(path, page);
+	r = write_to(path, page);
 	if (r == 0)
 		return CLI_OK;
 	err_set(&err, -r, "write '%s': %s", path, strerror(-r));

@@ -280,6 +280,56 @@ def test_a_file_in_a_directory_of_others_is_written_in_place_if_that_is_allowed(
 	assert as_nobody("report", "--html", page).returncode == 0 and page.read_text(encoding="utf-8").endswith("</html>\n")
 
 
+@pytest.fixture(name="shared")
+def make_shared(tmp_path):
+	"""A directory that all users share, as /tmp, on a system that does not follow links that other users planted there."""
+	switch = Path("/proc/sys/fs/protected_symlinks")
+	before = switch.read_text(encoding="ascii")
+	try:
+		switch.write_text("1", encoding="ascii")
+	except OSError:
+		pytest.skip("NOT RUN: fs.protected_symlinks cannot be set here")
+	place = tmp_path / "shared"
+	place.mkdir()
+	place.chmod(0o1777)
+	try:
+		yield place
+	finally:
+		switch.write_text(before, encoding="ascii")
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_link_that_another_user_planted_is_not_followed(proctor, tmp_path, shared, is_there):
+	proctor("run", "--quiet", "--", "true")
+	target, link = tmp_path / "passwd", shared / "r.html"
+	if is_there:
+		target.write_text("root:x:0:0", encoding="ascii")
+	link.symlink_to(target)
+	os.chown(link, NOBODY, NOBODY, follow_symlinks=False)
+	done = proctor("report", "--html", link)
+	assert done.returncode == 1 and "Permission denied" in done.stderr and "choose another file" in done.stderr
+	assert link.is_symlink() and target.exists() == is_there and os.listdir(shared) == ["r.html"]
+	assert not is_there or target.read_text(encoding="ascii") == "root:x:0:0"
+
+
+@pytest.mark.needs_root
+def test_no_file_of_ours_is_given_to_another_user(proctor, shared):
+	"""What another user made there is written in place, as a shell's redirection does, and nothing takes its name."""
+	proctor("run", "--quiet", "--", "true")
+	page = shared / "r.html"
+	page.write_text("old", encoding="ascii")
+	os.chown(page, NOBODY, NOBODY)
+	before = page.stat()
+	assert proctor("report", "--html", page).returncode == 0
+	after = page.stat()
+	assert (after.st_ino, after.st_uid) == (before.st_ino, NOBODY) and page.read_text(encoding="utf-8").endswith("</html>\n")
+	os.chown(page, 0, 0)
+	page.chmod(0o640)
+	assert proctor("report", "--html", page).returncode == 0
+	assert page.stat().st_ino != before.st_ino and (page.stat().st_uid, page.stat().st_mode & 0o777) == (0, 0o640)
+
+
 def test_without_the_template_the_error_states_what_to_do(proctor, tmp_path):
 	proctor("run", "--quiet", "--", "true")
 	shutil.copy2(proctor.binary, tmp_path / "proctor")

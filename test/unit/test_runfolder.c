@@ -2,6 +2,7 @@
 #include "runfolder/runfolder.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <sys/resource.h>
