@@ -13,6 +13,7 @@ static const double margins[PEAK_MARGINS] = { 0.2,  0.3,  0.4,  0.5,  0.6,  0.7,
 	                                      1.03, 1.05, 1.07, 1.1,  1.15, 1.2,  1.3,
 	                                      1.4,  1.6,  1.8,  2.1,  2.5,  3,    4 };
 #define BYTES_MIN 1e6          /* the least request */
+#define SECONDS_MIN 1e-3       /* of a run: some sources report whole seconds, so that short ones took 0 */
 #define EXPERIENCE_WEIGHT 10.0 /* runs of its own that the experience of other types is worth */
 #define EXPERIENCE_RUNS 30.0   /* … and runs that the built-in prior is worth in that */
 #define RELATIVE_COST_MAX 10.0 /* of one run, so that no outlier decides for all types */
@@ -257,7 +258,7 @@ static void choose_request(const struct peak_estimator *t, const struct peak_exp
 				p->margin = margins[m];
 			}
 	p->bytes = p->centers[p->center] * p->margin;
-	if (e->policy == PEAK_LOW_FAILURE)
+	if (e->policy == PEAK_LOW_FAILURE && best > 0)
 		p->bytes = consensus(scores, p->centers, best, best / sqrt(runs));
 	p->bytes = MAX(p->bytes, BYTES_MIN);
 }
@@ -363,10 +364,8 @@ static void learn_rules(struct peak_estimator *t, struct peak_experience *e,
 {
 	unsigned stage = stage_of(t->stats.n), failed;
 	double mean_seconds = t->seconds / (double)t->stats.n;
-	double weight = mean_seconds > 0 && seconds > 0
-	                        ? pow(seconds / mean_seconds, TIME_WEIGHT - 1)
-	                        : 1;
-	double used = peak * MAX(seconds, 1e-9);
+	double weight = pow(seconds / mean_seconds, TIME_WEIGHT - 1);
+	double used = peak * seconds;
 
 	e->runs[stage]++;
 	for (unsigned c = 0; c < CENTER_COUNT; c++)
@@ -393,6 +392,7 @@ void peak_estimator_learn(struct peak_estimator *t, struct peak_experience *e,
 	unsigned stage = stage_of(t->stats.n), failed;
 
 	peak_bytes = MAX(peak_bytes, BYTES_MIN);
+	seconds = MAX(seconds, SECONDS_MIN);
 	if (prediction) {
 		(void)peak_estimator_cost(prediction->bytes, peak_bytes, seconds, t->stats.largest,
 		                          &failed);

@@ -126,6 +126,13 @@ def test_sacct_output_is_imported_as_largest_processes(proctor, tmp_path):
 	assert "largest process" in proctor("estimate", "align").stdout
 
 
+def test_runs_that_took_no_second_count(proctor, tmp_path):
+	"""As sacct and Nextflow print them, which know whole seconds only."""
+	imported(proctor, write(tmp_path / "runs.csv", [("quick", 1700000000 + i, 0, 4096, "", "") for i in range(6)]))
+	for policy in ("low-failure", "low-waste"):
+		assert 4096 <= estimate(proctor, "quick", "--policy", policy)["estimated_peak_memory_mb"] < 8192
+
+
 def test_bases_are_never_pooled(proctor, tmp_path):
 	header = "job_type,started_at,duration_seconds,peak_used_mb,peak_rss_mb\n"
 	path = write(tmp_path / "runs.csv", [("a", 1, 10, 500, ""), ("a", 2, 10, "", 100), ("a", 3, 10, "", 100)], header)

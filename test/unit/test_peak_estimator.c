@@ -292,6 +292,26 @@ static void test_peak_estimator__is_as_confident_as_it_is_right(void **state)
 			assert_true(fabs(sum[i] - held[i]) / n[i] <= 0.05);
 }
 
+/* sacct and Nextflow print whole seconds. */
+static void test_peak_estimator__requests_what_runs_of_0_seconds_needed(void **state)
+{
+	for (int policy = 0; policy <= PEAK_LOW_FAILURE; policy++) {
+		struct peak_experience e;
+		struct peak_estimator t = { 0 };
+		struct peak_prediction p;
+		const struct peak_query query = { 0 };
+
+		peak_experience_init(&e, (enum peak_policy)policy);
+		for (int i = 0; i < 6; i++) {
+			bool is_known = peak_estimator_predict(&t, &e, &query, &p);
+
+			peak_estimator_learn(&t, &e, &query, is_known ? &p : NULL, 4 * GB, 0);
+		}
+		assert_true(peak_estimator_predict(&t, &e, &query, &p));
+		assert_true(p.bytes >= 4 * GB && p.bytes <= 8 * GB);
+	}
+}
+
 static void test_backtest__keeps_types_sheets_and_bases_apart(void **state)
 {
 	struct past_run run = { .type = "a", .took_ns = 1, .peak_bytes = 1000000 };
@@ -325,4 +345,5 @@ RUN_TESTS(
 	TEST(test_backtest__keeps_failures_below_their_target),
 	TEST(test_backtest__covers_95_percent_of_runs_in_total_and_by_type),
 	TEST(test_peak_estimator__is_as_confident_as_it_is_right),
+	TEST(test_peak_estimator__requests_what_runs_of_0_seconds_needed),
 	TEST(test_backtest__keeps_types_sheets_and_bases_apart))
