@@ -189,7 +189,6 @@ bool json_read_find(struct scan object, const char *name, struct scan *ret_value
 	return false;
 }
 
-/* A code point of the basic plane in UTF-8. */
 static void put_code(struct buf *to, uint64_t c)
 {
 	if (c < 0x80) {
@@ -199,15 +198,45 @@ static void put_code(struct buf *to, uint64_t c)
 	if (c < 0x800) {
 		buf_putc(to, (char)(0xc0 | c >> 6));
 	} else {
-		buf_putc(to, (char)(0xe0 | c >> 12));
+		if (c < 0x10000) {
+			buf_putc(to, (char)(0xe0 | c >> 12));
+		} else {
+			buf_putc(to, (char)(0xf0 | c >> 18));
+			buf_putc(to, (char)(0x80 | (c >> 12 & 0x3f)));
+		}
 		buf_putc(to, (char)(0x80 | (c >> 6 & 0x3f)));
 	}
 	buf_putc(to, (char)(0x80 | (c & 0x3f)));
 }
 
-static bool is_surrogate(uint64_t c)
+/* "u00e9": what follows the backslash. */
+static bool read_unit(struct scan *s, uint64_t *ret)
 {
-	return c >= 0xd800 && c <= 0xdfff;
+	struct scan digits;
+
+	if (!scan_lit(s, "u") || scan_left(s) < 4)
+		return false;
+	digits = scan_mem(s->p, 4);
+	s->p += 4;
+	return is_hex(*digits.p) && scan_hex(&digits, ret) && scan_at_end(&digits);
+}
+
+/* A character beyond 16 bits is two units: \ud83d\ude00 */
+static bool read_code(struct scan *s, uint64_t *ret)
+{
+	uint64_t high, low;
+
+	if (!read_unit(s, &high))
+		return false;
+	if (high < 0xd800 || high > 0xdfff) {
+		*ret = high;
+		return true;
+	}
+	if (high > 0xdbff || !skip_char(s, '\\') || !read_unit(s, &low) || low < 0xdc00 ||
+	    low > 0xdfff)
+		return false;
+	*ret = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+	return true;
 }
 
 bool json_read_text(struct scan string, struct buf *to)
@@ -217,7 +246,6 @@ bool json_read_text(struct scan string, struct buf *to)
 	buf_reset(to);
 	while (!scan_at_end(&string)) {
 		const char *letter;
-		struct scan digits;
 		uint64_t c;
 
 		if (!skip_char(&string, '\\')) {
@@ -230,13 +258,9 @@ bool json_read_text(struct scan string, struct buf *to)
 			string.p++;
 			continue;
 		}
-		if (!scan_lit(&string, "u") || scan_left(&string) < 4)
-			return false;
-		digits = scan_mem(string.p, 4);
-		if (!scan_hex(&digits, &c) || !scan_at_end(&digits) || is_surrogate(c))
+		if (!read_code(&string, &c))
 			return false;
 		put_code(to, c);
-		string.p += 4;
 	}
 	return !to->full;
 }

@@ -16,9 +16,9 @@ bool json_read_is_object(struct scan text);
 bool json_read_next(struct scan *at, struct scan *ret_name, struct scan *ret_value);
 /* The value of the first member of that name. A name that is written with escapes is not found. */
 bool json_read_find(struct scan object, const char *name, struct scan *ret_value);
-/* Decodes the inside of a string that base/json.h wrote, without its quotes, into `to`, which is
- * emptied first. False: half of a surrogate pair, which it does not write, or the text exceeds the
- * ceiling of `to`. */
+/* Decodes the inside of a string, without its quotes, as base/json.h writes it, into `to`, which is
+ * emptied first. False: half of a surrogate pair, which it does not write, or the text exceeds the ceiling
+ * of `to`. */
 bool json_read_text(struct scan string, struct buf *to);
 /* A number, or a number in quotes; not negative, in thousandths. */
 bool json_read_milli(struct scan value, uint64_t *ret_milli);

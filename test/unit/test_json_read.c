@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/json_read.h"
 
+#include <string.h>
+
+#include "base/json.h"
 #include "check.h"
 
 static void test_json_read_is_object__accepts_objects(void **state)
@@ -123,11 +126,59 @@ static void test_json_read_text__decodes_escapes(void **state)
 	assert_string_equal(text.at, "ä\x1b");
 	assert_true(json_read_text(scan_str("\\u009b\\u202E"), &text));
 	assert_string_equal(text.at, "\xc2\x9b\xe2\x80\xae");
+	assert_true(json_read_text(scan_str("\\ud83d\\ude00\\uDB40\\uDC41"), &text));
+	assert_string_equal(text.at, "\xf0\x9f\x98\x80\xf3\xa0\x81\x81");
 	assert_false(json_read_text(scan_str("\\ud83d"), &text));
+	assert_false(json_read_text(scan_str("\\ud83d\\u0041"), &text));
+	assert_false(json_read_text(scan_str("\\ude00\\ud83d"), &text));
 	assert_false(json_read_text(scan_str("\\u20zz"), &text));
 	assert_false(json_read_text(scan_str("longer than sixteen bytes"), &text));
 	assert_true(json_read_text(scan_str(""), &text));
 	assert_int_equal(text.len, 0);
+}
+
+static size_t encode(uint32_t c, char to[static 5])
+{
+	size_t n = 0;
+
+	if (c < 0x80) {
+		to[n++] = (char)c;
+	} else if (c < 0x800) {
+		to[n++] = (char)(0xc0 | c >> 6);
+	} else if (c < 0x10000) {
+		to[n++] = (char)(0xe0 | c >> 12);
+		to[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+	} else {
+		to[n++] = (char)(0xf0 | c >> 18);
+		to[n++] = (char)(0x80 | (c >> 12 & 0x3f));
+		to[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+	}
+	if (c >= 0x80)
+		to[n++] = (char)(0x80 | (c & 0x3f));
+	to[n] = '\0';
+	return n;
+}
+
+static void test_json_read_text__reads_every_character_that_the_writer_escapes(void **state)
+{
+	struct buf written = { 0 }, text = { .max = 16 };
+
+	for (uint32_t c = 1; c <= 0x10ffff; c++) {
+		struct json j = { .out = &written };
+		char utf8[5];
+		size_t n;
+
+		if (c >= 0xd800 && c <= 0xdfff)
+			continue;
+		n = encode(c, utf8);
+		buf_reset(&written);
+		json_strn(&j, utf8, n);
+		if (!json_read_text(scan_mem(written.at + 1, written.len - 2), &text) || text.len != n ||
+		    memcmp(text.at, utf8, n) != 0)
+			fail_msg("U+%04X: %s", (unsigned)c, written.at);
+	}
+	buf_done(&written);
+	buf_done(&text);
 }
 
 RUN_TESTS(TEST(test_json_read_is_object__accepts_objects),
@@ -135,4 +186,5 @@ RUN_TESTS(TEST(test_json_read_is_object__accepts_objects),
           TEST(test_json_read_is_object__has_a_limit_for_depth),
           TEST(test_json_read_find__finds_members_at_the_top_only),
           TEST(test_json_read_milli__reads_numbers_in_quotes_too),
-          TEST(test_json_read_text__decodes_escapes))
+          TEST(test_json_read_text__decodes_escapes),
+          TEST(test_json_read_text__reads_every_character_that_the_writer_escapes))
