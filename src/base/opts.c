@@ -72,11 +72,6 @@ static bool parse_u64(struct scan text, uint64_t *ret)
 	return true;
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* Whether it would be one with smaller numbers in it. */
 static bool is_too_large(const char *value, bool (*parse)(struct scan text, uint64_t *ret))
 {
@@ -84,8 +79,8 @@ static bool is_too_large(const char *value, bool (*parse)(struct scan text, uint
 	uint64_t number;
 
 	for (const char *p = value; *p; p++)
-		if (!is_digit(*p) || p == value || !is_digit(p[-1]))
-			buf_putc(&small, is_digit(*p) ? '1' : *p);
+		if (!scan_is_digit(*p) || p == value || !scan_is_digit(p[-1]))
+			buf_putc(&small, scan_is_digit(*p) ? '1' : *p);
 	return small.len && !strchr(value, ':') && parse(scan_str(small.at), &number);
 }
 

@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 struct scan scan_str(const char *s)
 {
 	return (struct scan){ s, s + strlen(s) };
@@ -21,6 +16,16 @@ struct scan scan_mem(const char *p, size_t n)
 bool scan_at_end(const struct scan *s)
 {
 	return s->p == s->end;
+}
+
+bool scan_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+bool scan_at_digit(const struct scan *s)
+{
+	return s->p < s->end && scan_is_digit(*s->p);
 }
 
 size_t scan_left(const struct scan *s)
@@ -49,9 +54,9 @@ bool scan_u64(struct scan *s, uint64_t *ret)
 	uint64_t v = 0;
 
 	scan_blanks(s);
-	if (s->p == s->end || !is_digit(*s->p))
+	if (!scan_at_digit(s))
 		return false;
-	for (; s->p < s->end && is_digit(*s->p); s->p++)
+	for (; scan_at_digit(s); s->p++)
 		if (__builtin_mul_overflow(v, 10, &v) ||
 		    __builtin_add_overflow(v, (uint64_t)(*s->p - '0'), &v))
 			return false;
@@ -61,7 +66,7 @@ bool scan_u64(struct scan *s, uint64_t *ret)
 
 static int hex_value(char c)
 {
-	if (is_digit(c))
+	if (scan_is_digit(c))
 		return c - '0';
 	if (c >= 'a' && c <= 'f')
 		return c - 'a' + 10;
@@ -90,17 +95,17 @@ bool scan_hex(struct scan *s, uint64_t *ret)
 /* Continues after the whole part v. */
 static bool scan_fraction(struct scan *s, uint64_t v, unsigned decimals, uint64_t *ret)
 {
-	if (scan_lit(s, ".") && (s->p == s->end || !is_digit(*s->p)))
+	if (scan_lit(s, ".") && !scan_at_digit(s))
 		return false;
 	for (; decimals; decimals--) {
 		uint64_t digit = 0;
 
-		if (s->p < s->end && is_digit(*s->p))
+		if (scan_at_digit(s))
 			digit = (uint64_t)(*s->p++ - '0');
 		if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, digit, &v))
 			return false;
 	}
-	while (s->p < s->end && is_digit(*s->p))
+	while (scan_at_digit(s))
 		s->p++;
 	*ret = v;
 	return true;
@@ -128,10 +133,10 @@ bool scan_double(struct scan *s, double *ret)
 
 	scan_blanks(s);
 	negative = scan_lit(s, "-");
-	for (; s->p < s->end && is_digit(*s->p); s->p++, digits++)
+	for (; scan_at_digit(s); s->p++, digits++)
 		v = v * 10 + (*s->p - '0');
 	if (scan_lit(s, "."))
-		for (; s->p < s->end && is_digit(*s->p); s->p++, digits++)
+		for (; scan_at_digit(s); s->p++, digits++)
 			v += (*s->p - '0') * (place /= 10);
 	if (!digits)
 		return false;

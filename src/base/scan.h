@@ -17,6 +17,8 @@ struct scan scan_str(const char *s); /* up to the NUL */
 struct scan scan_mem(const char *p, size_t n);
 
 bool scan_at_end(const struct scan *s);
+bool scan_is_digit(char c); /* in ASCII, whatever the locale is */
+bool scan_at_digit(const struct scan *s);
 void scan_blanks(struct scan *s);               /* skips spaces and tabs */
 bool scan_lit(struct scan *s, const char *lit); /* skips exactly this text */
 bool scan_u64(struct scan *s, uint64_t *ret);   /* decimal, after blanks; fails on overflow */

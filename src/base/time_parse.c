@@ -18,17 +18,12 @@ struct written {
 	int zone_s; /* east of UTC */
 };
 
-static bool is_digit_next(const struct scan *s)
-{
-	return s->p < s->end && *s->p >= '0' && *s->p <= '9';
-}
-
 /* Exactly n digits. */
 static bool scan_digits(struct scan *s, unsigned n, int *ret)
 {
 	int value = 0;
 
-	for (; n && is_digit_next(s); n--)
+	for (; n && scan_at_digit(s); n--)
 		value = value * 10 + (*s->p++ - '0');
 	*ret = value;
 	return n == 0;
@@ -156,7 +151,7 @@ static bool parse_named(struct scan s, uint64_t *ret_ns)
 {
 	uint64_t micros, unit;
 
-	if (!is_digit_next(&s) || !scan_fixed(&s, 6, &micros))
+	if (!scan_at_digit(&s) || !scan_fixed(&s, 6, &micros))
 		return false;
 	scan_blanks(&s);
 	return scan_unit(s, &unit) && !__builtin_mul_overflow(micros, unit / 1000000, ret_ns);
@@ -170,7 +165,7 @@ static bool parse_ago(struct scan s, uint64_t now_ns, uint64_t *ret_ns)
 
 	if (scan_left(&s) > strlen(ago) && memcmp(s.end - strlen(ago), ago, strlen(ago)) == 0)
 		s.end -= strlen(ago);
-	if (!is_digit_next(&s) || s.end[-1] < 'a' || s.end[-1] > 'z' ||
+	if (!scan_at_digit(&s) || s.end[-1] < 'a' || s.end[-1] > 'z' ||
 	    (!clock_parse_duration(s, &ns) && !parse_named(s, &ns)) || ns > now_ns)
 		return false;
 	*ret_ns = now_ns - ns;
@@ -181,7 +176,7 @@ static bool parse_unix(struct scan s, uint64_t *ret_ns)
 {
 	uint64_t ns;
 
-	if (!scan_lit(&s, "@") || !is_digit_next(&s) || !scan_fixed(&s, 9, &ns) ||
+	if (!scan_lit(&s, "@") || !scan_at_digit(&s) || !scan_fixed(&s, 9, &ns) ||
 	    !scan_at_end(&s) || ns / NS_PER_S > UNIX_MAX_S)
 		return false;
 	*ret_ns = ns;

@@ -18,7 +18,6 @@
 #define INTERVAL_MAX_NS (3600 * NS_PER_S)
 #define WORDS_MAX 40
 #define SIDE_MAX 4096
-#define ENDED_SHOWN_NS (60 * NS_PER_S)
 
 struct request {
 	uint64_t interval_ns, history_ns, width, height, trace_pid;
@@ -127,7 +126,7 @@ static int check_runs(const struct job *job)
 {
 	uint64_t now = clock_wall_ns(), age_ns = now - MIN(job->started_ns, now);
 
-	if (job->status == JOB_RUNNING || job->ended_ns + ENDED_SHOWN_NS > now)
+	if (job->status == JOB_RUNNING || job->ended_ns + JOB_ENDED_SHOWN_NS > now)
 		return CLI_OK;
 	log_error(
 		"job '%s' has ended; see: proctor report %s, or proctor top --history %lluh --job %s",

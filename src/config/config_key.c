@@ -214,11 +214,6 @@ static bool parse_bytes(struct scan text, uint64_t unit, uint64_t *ret)
 	return false;
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* A larger value is a typo, and doubles of that size lose their decimals. */
 #define REAL_MAX 1e12
 
@@ -239,7 +234,7 @@ static bool parse_number(const struct config_key *key, struct scan text, struct 
 		break;
 	case CONFIG_FACTOR:
 	case CONFIG_PERCENT:
-		ok = is_digit(*text.p) && is_digit(text.end[-1]) && scan_double(&text, &n.real) &&
+		ok = scan_is_digit(*text.p) && scan_is_digit(text.end[-1]) && scan_double(&text, &n.real) &&
 		     scan_at_end(&text) && fabs(n.real) < REAL_MAX;
 		break;
 	case CONFIG_BOOL:

@@ -15,7 +15,6 @@
 
 #define USAGES_MAX 1024          /* processes whose counters are read at a job's start and end */
 #define BIRTHS_MAX 20000         /* of a storm; the next scan finds those that are left of it */
-#define SHOWN_NS (60 * NS_PER_S) /* so long an ended job is shown, for late queries */
 
 struct jobs *jobs_new(struct process_reader *reader)
 {
@@ -470,7 +469,7 @@ void jobs_expire(struct jobs *jobs)
 	for (size_t i = jobs->roster.rows.len; i > 0; i--) {
 		const struct watched_job *w = jobs->roster.rows.at[i - 1]->watched;
 
-		if (w->ended_mono_ns && w->is_published && now_ns - w->ended_mono_ns >= SHOWN_NS)
+		if (w->ended_mono_ns && w->is_published && now_ns - w->ended_mono_ns >= JOB_ENDED_SHOWN_NS)
 			jobs_remove(jobs, w->row->job.handle);
 	}
 }

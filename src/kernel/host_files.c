@@ -149,16 +149,11 @@ bool host_files_parse_pressure_io(struct scan text, struct host_readings *ret)
 	return parse_pressure(text, HOST_PSI_IO_SOME, HOST_PSI_IO_FULL, ret);
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static bool is_number(struct scan s)
 {
 	if (scan_at_end(&s))
 		return false;
-	while (s.p < s.end && is_digit(*s.p))
+	while (scan_at_digit(&s))
 		s.p++;
 	return scan_at_end(&s);
 }
@@ -173,7 +168,7 @@ static bool is_partition_of(struct scan name, struct scan disk)
 	if (!len || scan_left(&name) <= len || memcmp(name.p, disk.p, len) != 0)
 		return false;
 	name.p += len;
-	return (!is_digit(disk.end[-1]) || scan_lit(&name, "p")) && is_number(name);
+	return (!scan_is_digit(disk.end[-1]) || scan_lit(&name, "p")) && is_number(name);
 }
 
 /* nvme0c1n1 is one path to the disk nvme0n1, which counts the same bytes again. */
@@ -197,7 +192,7 @@ static bool is_doubled(struct scan name)
 		struct scan s = name;
 
 		if (scan_lit(&s, prefixes[i]) && !scan_at_end(&s) &&
-		    (is_digit(*s.p) || *s.p == '_'))
+		    (scan_is_digit(*s.p) || *s.p == '_'))
 			return true;
 	}
 	return is_nvme_path(name);

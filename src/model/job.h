@@ -18,6 +18,7 @@
 #define SHEET_LABEL_MAX 64
 #define JOBS_MAX 4096
 #define SHEETS_MAX 100000
+#define JOB_ENDED_SHOWN_NS (60 * NS_PER_S) /* so long an ended job is shown with those that run */
 
 /* X(id, name); stored by number */
 /* clang-format off */

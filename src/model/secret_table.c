@@ -9,14 +9,9 @@ static bool is_upper(char c)
 	return c >= 'A' && c <= 'Z';
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static bool is_alnum(char c)
 {
-	return is_upper(c) || (c >= 'a' && c <= 'z') || is_digit(c);
+	return is_upper(c) || (c >= 'a' && c <= 'z') || scan_is_digit(c);
 }
 
 /* Comparing one letter first avoids most string comparisons. */
@@ -209,9 +204,9 @@ static bool is_small_number(struct scan value)
 	size_t len = scan_left(&value);
 
 	for (; value.p < value.end; value.p++) {
-		if (!is_digit(*value.p) && !strchr(".,-", *value.p))
+		if (!scan_is_digit(*value.p) && !strchr(".,-", *value.p))
 			return false;
-		has_separator |= !is_digit(*value.p);
+		has_separator |= !scan_is_digit(*value.p);
 	}
 	return len <= 3 || has_separator;
 }

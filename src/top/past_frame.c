@@ -15,7 +15,6 @@
 #include "view/job_view.h"
 
 #define EVENTS_SHOWN 200
-#define ENDED_SHOWN_NS (60 * NS_PER_S)
 #define SNAPSHOT_MAX ((size_t)1 << 30)
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -183,7 +182,7 @@ static void fill_jobs(struct past *p, struct frame *f)
 		const struct job_key key = frame_job_key(&p->log, i);
 		uint64_t ended_ns = p->log.jobs.at[i].ended_ns;
 
-		if (ended_ns && ended_ns <= p->now_ns && ended_ns + ENDED_SHOWN_NS > p->now_ns &&
+		if (ended_ns && ended_ns <= p->now_ns && ended_ns + JOB_ENDED_SHOWN_NS > p->now_ns &&
 		    frame_find_job(f, key) < 0)
 			past_frame_add_job(p, key, p->now_ns, f);
 	}
