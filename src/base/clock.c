@@ -6,6 +6,11 @@
 
 #include "base/timeline.h"
 
+/* The kinds of clocks of CPU time, as the kernel's posix-timers.h numbers them. */
+#define CPU_CLOCK_KINDS 3
+#define CPU_CLOCK_TICKS 0
+#define CPU_CLOCK_SCHEDULED 2
+
 static uint64_t now_ns(clockid_t id)
 {
 	struct timespec ts;
@@ -46,14 +51,25 @@ uint64_t clock_thread_cpu_ns(void)
 	return now_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-uint64_t clock_cpu_of_ns(pid_t pid)
+static uint64_t cpu_clock_ns(pid_t pid, clockid_t kind)
 {
 	struct timespec ts;
 	clockid_t id;
 
-	if (clock_getcpuclockid(pid, &id) != 0 || clock_gettime(id, &ts) < 0)
+	if (clock_getcpuclockid(pid, &id) != 0 ||
+	    clock_gettime((id & ~CPU_CLOCK_KINDS) | kind, &ts) < 0)
 		return 0;
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t clock_cpu_of_ns(pid_t pid)
+{
+	return cpu_clock_ns(pid, CPU_CLOCK_SCHEDULED);
+}
+
+uint64_t clock_ticks_of_ns(pid_t pid)
+{
+	return cpu_clock_ns(pid, CPU_CLOCK_TICKS);
 }
 
 uint64_t clock_timeval_ns(struct timeval tv)
@@ -71,11 +87,6 @@ void clock_format_utc(uint64_t wall_ns, char *to, size_t cap)
 	n = strftime(to, cap, "%Y-%m-%dT%H:%M:%S", &tm);
 	if (n)
 		snprintf(to + n, cap - n, ".%03uZ", (unsigned)(wall_ns % NS_PER_S / NS_PER_MS));
-}
-
-static bool is_digit_next(const struct scan *s)
-{
-	return s->p < s->end && *s->p >= '0' && *s->p <= '9';
 }
 
 /* The letters at the cursor, which may be none. */
@@ -134,7 +145,7 @@ static bool parse_clock(struct scan text, uint64_t *ret_ns)
 	if (has_days)
 		text = rest;
 	do
-		if (n == ARRAY_LEN(part) || !is_digit_next(&text) || !scan_u64(&text, &part[n++]))
+		if (n == ARRAY_LEN(part) || !scan_at_digit(&text) || !scan_u64(&text, &part[n++]))
 			return false;
 	while (scan_lit(&text, ":"));
 	if (!scan_at_end(&text) || (!has_days && n < 2))

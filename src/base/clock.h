@@ -23,6 +23,9 @@ uint64_t clock_process_cpu_ns(void); /* all threads of this process */
 uint64_t clock_thread_cpu_ns(void);  /* the calling thread */
 /* All threads of another process, those that ended included; 0: there is no such process. */
 uint64_t clock_cpu_of_ns(pid_t pid);
+/* The same counted in whole ticks, as the kernel does for the limit of CPU time (ulimit -t): on a busy machine a process has only
+ * a part of each, and what /proc and wait4() report is scaled to the time that it really had. */
+uint64_t clock_ticks_of_ns(pid_t pid);
 uint64_t clock_timeval_ns(struct timeval tv);
 
 /* "2026-11-15T14:03:07.412Z"; `to` must hold at least 25 bytes. */

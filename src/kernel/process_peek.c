@@ -7,13 +7,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "kernel/kernel_file.h"
 
 #define CPUS_MAX 65536
-/* What may be missing of a limit of CPU time that is used up: the kernel counts ticks for the limit, and reports the time that
- * was really taken. On a busy machine a process may be given many ticks that it had only a part of. */
-#define CPU_MISSING_PART 0.15
-#define CPU_MISSING_NS (600.0 * NS_PER_MS)
 
 static ssize_t read_file(int root_fd, pid_t pid, const char *name, char *to, size_t cap)
 {
@@ -131,25 +128,13 @@ static uint64_t hard_cpu_limit_s(struct scan s)
 	return 0;
 }
 
-static bool is_used_up(double cpu_ns, double limit_ns)
-{
-	return cpu_ns >= limit_ns - MAX(CPU_MISSING_PART * limit_ns, CPU_MISSING_NS);
-}
-
 uint64_t process_peek_used_up_cpu_ns(int root_fd, pid_t pid)
 {
 	char text[4096];
 	ssize_t n = read_file(root_fd, pid, "limits", text, sizeof text);
 	uint64_t limit_s = hard_cpu_limit_s(scan_mem(text, n > 0 ? (size_t)n : 0));
-	struct process_files_stat st;
 
-	if (!limit_s || (n = read_file(root_fd, pid, "stat", text, sizeof text)) <= 0 ||
-	    !process_files_parse_stat(scan_mem(text, (size_t)n), &st))
-		return 0;
-	return is_used_up((double)readings_or(&st.r, PROC_CPU_TIME, 0),
-	                  (double)limit_s * (double)NS_PER_S)
-	               ? limit_s * NS_PER_S
-	               : 0;
+	return limit_s && clock_ticks_of_ns(pid) >= limit_s * NS_PER_S ? limit_s * NS_PER_S : 0;
 }
 
 int process_peek_ended_io(int root_fd, pid_t pid, struct proc_readings *ret)

@@ -23,7 +23,7 @@ unsigned process_peek_cpus(pid_t pid);
 /* How much address space each of its processes may have (ulimit -v), in bytes. pid 0: our own; 0: no limit. */
 uint64_t process_peek_address_limit(int root_fd, pid_t pid);
 /* Its hard limit of CPU time (ulimit -t), at which the kernel kills it, if it has used that up; 0: it has not. Also of one that
- * has ended and was not waited for. The kernel counts ticks for this limit: the time that it reports may be less. */
+ * has ended and was not waited for. */
 uint64_t process_peek_used_up_cpu_ns(int root_fd, pid_t pid);
 /* The kernel's mark of its resident memory, in bytes; 0 when there is no such process. */
 uint64_t process_peek_peak(int root_fd, pid_t pid);

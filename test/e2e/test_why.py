@@ -65,6 +65,7 @@ def check(stage, cause, confidence=None, culprit=None):
 	return found
 
 
+SPIN = "import os, time\nwhile time.process_time() < .45: pass\nos.kill(os.getpid(), 9)"
 HIGH, MEDIUM, LOW = "high", "medium", "low"
 # name: (command, options, cause, confidence and culprit as root, the same as nobody where it differs)
 DEATHS = {
@@ -87,6 +88,7 @@ DEATHS = {
 	"ulimit -f": (["sh", "-c", "ulimit -f 100; exec ./die fill"], [], ("rlimit_fsize", HIGH, "die"), None),
 	"ulimit -t, by SIGXCPU": (["bash", "-c", "ulimit -S -t 1; exec ./die spin"], [], ("rlimit_cpu", HIGH, "die"), None),
 	"ulimit -t, by SIGKILL": (["sh", "-c", "ulimit -t 1; exec ./die spin"], [], ("rlimit_cpu", HIGH, "die"), ("rlimit_cpu", MEDIUM, "die")),
+	"a SIGKILL below ulimit -t": (["sh", "-c", "ulimit -t 1; exec /usr/bin/python3 -c '%s'" % SPIN], [], ("abort", HIGH, "python3"), ("unknown", LOW, "python3")),
 	"ulimit -v": (["sh", "-c", "ulimit -v 500000; exec ./die allocate"], ["--flight-recorder"], ("rlimit_as", MEDIUM, "die"),
 		      ("exit_nonzero", MEDIUM, "die")),
 	"a time limit": (["sleep", "60"], ["--time", "0.2"], ("time_limit", HIGH, None), None),
