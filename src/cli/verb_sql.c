@@ -19,6 +19,8 @@
 #define LIMIT_MAX_NS (3600 * NS_PER_S)
 #define GRACE_NS (200 * NS_PER_MS) /* SQLite itself gives up first, if it can */
 #define FLUSH_BYTES ((size_t)64 << 10)
+#define TOO_LONG "the query took too long"
+#define LIMIT_NEXT "allow it more time with --limit-seconds S"
 
 struct answer {
 	struct row_writer result;
@@ -26,6 +28,43 @@ struct answer {
 	bool is_cut;
 	int written; /* CLI_OK, or the status of a failed write */
 };
+
+/* ---- the limit of time ----------------------------------------------------------------------- */
+
+/* SQLite looks at the clock between the steps of its machine, and a single call of a function may take long. */
+static void give_up(int signal)
+{
+	static const char text[] = "proctor: " TOO_LONG "; " LIMIT_NEXT "\n";
+
+	(void)signal;
+	(void)!write(STDERR_FILENO, text, sizeof text - 1);
+	_exit(CLI_FAILED);
+}
+
+static void give_up_after(uint64_t limit_ns)
+{
+	const struct itimerval when = { .it_value = { .tv_sec = (time_t)(limit_ns / NS_PER_S),
+		                                      .tv_usec = (suseconds_t)(limit_ns % NS_PER_S /
+		                                                               NS_PER_US) } };
+	const struct sigaction action = { .sa_handler = give_up };
+
+	if (sigaction(SIGALRM, &action, NULL) == 0)
+		(void)!setitimer(ITIMER_REAL, &when, NULL);
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+/* Writes what there is, so that memory does not grow with the result. A pager may wait for its user: only the query has a limit. */
+static int flush(struct answer *a)
+{
+	struct itimerval left;
+
+	(void)!setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, &left);
+	a->written = cli_print(&a->out);
+	buf_reset(&a->out);
+	(void)!setitimer(ITIMER_REAL, &left, NULL);
+	return a->written == CLI_OK ? 0 : -EPIPE;
+}
 
 static int put_columns(void *self, const char *const *names, size_t n)
 {
@@ -57,14 +96,6 @@ static void put_value(struct row_writer *r, const struct sql_value *v)
 	}
 }
 
-/* Writes what there is, so that memory does not grow with the result. */
-static int flush(struct answer *a)
-{
-	a->written = cli_print(&a->out);
-	buf_reset(&a->out);
-	return a->written == CLI_OK ? 0 : -EPIPE;
-}
-
 static int put_row(void *self, const struct sql_value *values, size_t n)
 {
 	struct answer *a = self;
@@ -78,28 +109,13 @@ static int put_row(void *self, const struct sql_value *values, size_t n)
 	return a->out.len >= FLUSH_BYTES ? flush(a) : 0;
 }
 
-/* SQLite looks at the clock between the steps of its machine, and a single call of a function may take long. */
-static void give_up(int signal)
+static const char *next_step(int r, const struct err *err)
 {
-	static const char text[] = "proctor: the query took too long\n";
-
-	(void)signal;
-	(void)!write(STDERR_FILENO, text, sizeof text - 1);
-	_exit(CLI_FAILED);
+	if (r == -ETIME)
+		return LIMIT_NEXT;
+	return strstr(err->msg, "no such") ? "what there is: proctor help fields"
+	                                   : "see: proctor sql --help";
 }
-
-static void give_up_after(uint64_t limit_ns)
-{
-	const struct itimerval when = { .it_value = { .tv_sec = (time_t)(limit_ns / NS_PER_S),
-		                                      .tv_usec = (suseconds_t)(limit_ns % NS_PER_S /
-		                                                               NS_PER_US) } };
-	const struct sigaction action = { .sa_handler = give_up };
-
-	if (sigaction(SIGALRM, &action, NULL) == 0)
-		(void)!setitimer(ITIMER_REAL, &when, NULL);
-}
-
-#define TABLES_NEXT "what there is: proctor help fields"
 
 static int ask(const char *path, const char *query, uint64_t limit_ns, struct answer *a)
 {
@@ -116,8 +132,7 @@ static int ask(const char *path, const char *query, uint64_t limit_ns, struct an
 	if (r == -ENOENT)
 		return job_selection_no_store(path);
 	if (r < 0 && !a->is_cut)
-		return cli_failed_then(
-			&err, strstr(err.msg, "no such") ? TABLES_NEXT : "see: proctor sql --help");
+		return cli_failed_then(&err, next_step(r, &err));
 	row_writer_end(&a->result);
 	if (flush(a) < 0)
 		return a->written;

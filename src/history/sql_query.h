@@ -28,7 +28,8 @@ struct sql_sink {
 };
 
 /* `text` is a single statement. -EINVAL: it is not valid SQL, not a single one, or does
- * more than read; -ETIME: it took longer than `limit_ns`; -ENOENT: there is no database. */
+ * more than read; -ETIME: it took longer than `limit_ns`, not counting the sink's time; -ENOENT: there is no
+ * database. */
 int sql_query_run(const char *path, const char *text, uint64_t limit_ns,
                   const struct sql_sink *sink, struct err *err) must_check;
 /* Checks the database for damage. 0: ours, and every page is where it belongs; -EUCLEAN: damaged; -ETIME: no
