@@ -290,16 +290,18 @@ static void fill_anomaly(const json_t *a, struct frame *f)
 		f->events.at[n].severity = record.severity;
 }
 
-static void fill_events(const struct live_answers *from, struct frame *f)
+static void fill_events(const struct live_answers *from, const struct job_key *only,
+                        struct frame *f)
 {
 	const json_t *e;
 	size_t i;
 
-	frame_add_progress(f);
+	frame_add_jobs(f);
 	json_array_foreach(json_object_get(from->status, "anomalies_active"), i, e)
 		fill_anomaly(e, f);
 	json_array_foreach(json_object_get(from->events, "events"), i, e)
 		fill_event(e, from->names, f);
+	frame_add_latest_sheets(f, only);
 }
 
 void live_frame_fill(const struct live_answers *from, enum frame_source source,
@@ -320,7 +322,7 @@ void live_frame_fill(const struct live_answers *from, enum frame_source source,
 	snapshot_text_fill(from->processes, ret);
 	if (from->names)
 		learn_names(from->names, ret);
-	fill_events(from, ret);
+	fill_events(from, only, ret);
 	frame_complete(ret, only);
 }
 

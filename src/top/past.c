@@ -195,9 +195,10 @@ int past_load(struct past *p, uint64_t since_ns, struct err *err)
 			err, ENOENT,
 			"nothing was recorded since %s: go further back, or record with: proctor daemon",
 			format_time(since_ns).at);
-	frame_add_progress(&p->log);
+	frame_add_jobs(&p->log);
 	if (load_events(p, since_ns, err) < 0)
 		return -err->code;
+	frame_add_sheets(&p->log);
 	frame_complete(&p->log, NULL);
 	show_latest(p);
 	return 0;

@@ -137,11 +137,14 @@ struct frame_sheet *frame_find_sheet(struct frame *f, int32_t job, uint32_t num)
 struct frame_job *frame_add_job(struct frame *f, struct job_key key);
 struct frame_sheet *frame_add_sheet(struct frame *f, int32_t job);
 struct frame_proc *frame_add_proc(struct frame *f);
-/* An event of a process or a recorder on the timeline, if it is worth a line; an anomaly that lasts; when the jobs and sheets of the
- * frame began and ended. */
+/* An event of a process or a recorder on the timeline, if it is worth a line; an anomaly that lasts; when the jobs of the frame began and
+ * ended. */
 void frame_add_event(struct frame *f, const struct event_record *e);
 void frame_add_anomaly(struct frame *f, const struct anomaly_record *a);
-void frame_add_progress(struct frame *f);
+void frame_add_jobs(struct frame *f);
+/* The same of sheets: all of them, or the latest, of `job` unless it is NULL. After the rest, so that many sheets displace no death. */
+void frame_add_sheets(struct frame *f);
+void frame_add_latest_sheets(struct frame *f, const struct job_key *job);
 /* What jobs and sheets do together, from their processes, and events in the order of their time: after all were added.
  * Only `job` is kept, unless it is NULL. */
 void frame_complete(struct frame *f, const struct job_key *job);

@@ -7,6 +7,7 @@
 #include "view/frame.h"
 
 #define WORDS_MAX 240
+#define SHEETS_SHOWN 100
 
 /* What is added; its texts are copied. */
 struct happening {
@@ -151,7 +152,7 @@ static void add_job(struct frame *f, size_t index)
 		       .wall_ns = job.started_ns, .kind = "job", .what = "started", .job = key });
 	snprintf(what, sizeof what, "%s%s", failed ? "FAILED: " : "",
 	         failed                        ? frame_str(f, job.result)
-	         : job.status == JOB_COMPLETED ? "ended well"
+	         : job.status == JOB_COMPLETED ? "completed"
 	                                       : "its recorder is gone");
 	add(f, &(struct happening){ .wall_ns = job.ended_ns,
 	                            .kind = "job",
@@ -184,10 +185,48 @@ static void add_sheet(struct frame *f, size_t index)
 	                            .is_trouble = failed });
 }
 
-void frame_add_progress(struct frame *f)
+/* When something happened to it last. */
+static uint64_t changed_ns(const struct frame *f, size_t sheet)
+{
+	return MAX(f->sheets.at[sheet].started_ns, f->sheets.at[sheet].ended_ns);
+}
+
+/* Into the list of the latest ones, the latest first. */
+static void insert_latest(const struct frame *f, size_t sheet, size_t latest[static SHEETS_SHOWN],
+                          size_t *len)
+{
+	size_t at = *len;
+
+	while (at && changed_ns(f, latest[at - 1]) < changed_ns(f, sheet))
+		at--;
+	if (at == SHEETS_SHOWN)
+		return;
+	*len = MIN(*len + 1, (size_t)SHEETS_SHOWN);
+	memmove(latest + at + 1, latest + at, (*len - at - 1) * sizeof *latest);
+	latest[at] = sheet;
+}
+
+void frame_add_jobs(struct frame *f)
 {
 	for (size_t i = 0; i < f->jobs.len; i++)
 		add_job(f, i);
-	for (size_t i = 0; i < f->sheets.len; i++)
+}
+
+/* From the end, where the latest are, mostly. */
+void frame_add_latest_sheets(struct frame *f, const struct job_key *job)
+{
+	int32_t only = job ? frame_find_job(f, *job) : -1;
+	size_t latest[SHEETS_SHOWN], len = 0;
+
+	for (size_t i = f->sheets.len; i-- > 0;)
+		if (!job || f->sheets.at[i].job == only)
+			insert_latest(f, i, latest, &len);
+	for (size_t i = 0; i < len; i++)
+		add_sheet(f, latest[i]);
+}
+
+void frame_add_sheets(struct frame *f)
+{
+	for (size_t i = f->sheets.len; i-- > 0;)
 		add_sheet(f, i);
 }

@@ -84,6 +84,48 @@ static void test_live_frame__has_what_the_server_answered_and_no_more(void **sta
 	frame_done(&f);
 }
 
+#define SHEETS 30000
+
+/* One job of that many sheets, which began one after the other. */
+static json_t *many_sheets(void)
+{
+	json_t *sheets = json_array(), *job;
+
+	for (int i = 1; i <= SHEETS; i++)
+		json_array_append_new(sheets, json_pack("{s:i,s:s,s:f,s:f}", "sheet_num", i, "status",
+		                                        "completed", "started_at", 1000.0 + i, "ended_at",
+		                                        1000.5 + i));
+	job = json_pack("{s:s,s:s,s:f,s:o}", "job_id", "train", "status", "running", "started_at", 1000.0,
+	                "sheets", sheets);
+	return json_pack("{s:[o]}", "jobs", job);
+}
+
+static void test_live_frame__shows_deaths_whatever_the_number_of_sheets(void **state)
+{
+	struct program_names names = { 0 };
+	json_t *loaded[] = { load("{\"seq\":7}"), many_sheets(), load(status), load(events) };
+	struct live_answers from = { .names = &names,
+		                     .snapshot = loaded[0],
+		                     .jobs = loaded[1],
+		                     .status = loaded[2],
+		                     .events = loaded[3] };
+	struct frame f = { 0 };
+	size_t trouble = 0;
+
+	live_frame_fill(&from, FRAME_DAEMON, NULL, &f);
+	assert_int_equal(f.sheets.len, SHEETS);
+	vec_each(&f.events, e)
+		trouble += e->is_trouble;
+	assert_int_equal(trouble, 2); /* the anomaly and the kill */
+	assert_in_range(f.events.len, 100, 1000);
+	assert_string_equal(frame_str(&f, f.events.at[f.events.len - 1].kind), "kill");
+	assert_string_equal(frame_str(&f, f.events.at[f.events.len - 3].what), "sheet 30000 is done");
+	for (size_t i = 0; i < ARRAY_LEN(loaded); i++)
+		json_decref(loaded[i]);
+	program_names_done(&names);
+	frame_done(&f);
+}
+
 /* Answers about two users' jobs of the same id. The members of a process may be in any order. */
 static const char twin_processes[] =
 	"[{\"pid\":20,\"job_id\":\"train\",\"job_uid\":0,\"sheet_num\":1,\"uid\":0},"
@@ -186,6 +228,7 @@ static void test_snapshot_text__knows_answers_from_notifications(void **state)
 }
 
 RUN_TESTS(TEST(test_live_frame__has_what_the_server_answered_and_no_more),
+          TEST(test_live_frame__shows_deaths_whatever_the_number_of_sheets),
           TEST(test_live_frame__gives_jobs_of_the_same_id_to_their_users),
           TEST(test_live_frame__shows_one_job_of_one_user),
           TEST(test_snapshot_text__survives_text_that_ends_anywhere),
