@@ -62,7 +62,7 @@ struct anomaly_info {
 };
 extern const struct anomaly_info anomaly_kinds[ANOMALY_KIND_COUNT];
 
-/* What is judged by the configuration; the other bounds are in analyze/anomaly_rules.c. */
+/* What is judged by the configuration; each other bound stands above its rule in analyze/. */
 struct anomaly_config {
 	double spike_factor; /* 0: anomalies are off */
 	uint64_t spike_window_ns;

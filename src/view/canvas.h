@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* canvas.h - what renderers draw on: runs of text, each in an ink, and the end of each line. An ink is a
- * meaning; the back end decides on the form. Renderers know the width and whether blocks can be
- * shown, and nothing else of where their output goes.
+ * meaning; the back end decides on the form. Renderers know the width, whether blocks can be shown and
+ * whether it is a page, and nothing else of where their output goes.
  *
  *	report_view(&report, CANVAS(&style, &out));
  */
@@ -48,6 +48,7 @@ struct canvas {
 	void *self;
 	size_t width; /* columns; SIZE_MAX: as wide as it gets */
 	bool unicode; /* blocks for bars; else # and . */
+	bool is_page; /* it can be scrolled and searched: nothing has to be left out or cut for the room */
 
 	/* Inside. */
 	size_t owed; /* blanks before the next text, so that no line ends in them */
@@ -62,20 +63,35 @@ struct canvas {
 
 /* The same for a page. */
 #define CANVAS_PAGE(backend_, page_)                                                               \
-	(&(struct canvas){                                                                         \
-		.backend = &(backend_), .self = (page_), .width = SIZE_MAX, .unicode = true })
+	(&(struct canvas){ .backend = &(backend_),                                                 \
+	                   .self = (page_),                                                        \
+	                   .width = SIZE_MAX,                                                      \
+	                   .unicode = true,                                                        \
+	                   .is_page = true })
 
-/* What a back end of pages makes of lines. */
+struct table_column;
+
+/* What a back end of pages makes of lines, and of the rows of tables. */
 struct canvas_page_form {
 	void (*begin_line)(struct canvas_page *page, enum ink ink, char first);
 	void (*put_text)(struct buf *to, enum ink ink, const char *text, size_t n); /* part of a line */
 	void (*end_line)(struct canvas_page *page);
+	const char *row_begin, *row_end;
+	void (*put_cell)(struct buf *to, const struct table_column *column, bool is_head,
+	                 enum ink ink, const char *text, size_t n);
 };
 
 /* Splits text into lines: blanks that indent one and empty ones are left out. */
 void canvas_page_put(struct canvas_page *page, const struct canvas_page_form *form, enum ink ink,
                      const char *text, size_t n);
 void canvas_page_end_line(struct canvas_page *page, const struct canvas_page_form *form);
+/* The rows of a table; its columns' names as one. Its cells as lines, if it is one column without a name: that is prose. */
+void canvas_page_put_rows(struct canvas_page *page, const struct canvas_page_form *form,
+                          const struct table *t);
+void canvas_page_put_head(struct canvas_page *page, const struct canvas_page_form *form,
+                          const struct table *t);
+bool canvas_page_put_prose(struct canvas_page *page, const struct canvas_page_form *form,
+                           const struct table *t);
 
 void canvas_put(struct canvas *c, enum ink ink, const char *text);
 void canvas_printf(struct canvas *c, enum ink ink, const char *fmt, ...) printf_like(3, 4);

@@ -36,17 +36,11 @@ static void put_inked(struct buf *to, enum ink ink, const char *text, size_t n)
 		buf_puts(to, "</span>");
 }
 
-static const struct canvas_page_form form = { begin_line, put_inked, end_line };
-
-static void html_put(void *self, enum ink ink, const char *text, size_t n)
-{
-	canvas_page_put(self, &form, ink, text, n);
-}
-
-static void put_cell(struct buf *to, const char *tag, const struct table_column *column,
-                     enum ink ink, const char *text, size_t n)
+static void put_cell(struct buf *to, const struct table_column *column, bool is_head, enum ink ink,
+                     const char *text, size_t n)
 {
 	bool is_right = column->align == TABLE_RIGHT;
+	const char *tag = is_head ? "th" : "td";
 
 	buf_printf(to, "<%s%s%s%s%s>", tag, is_right || *classes[ink] ? " class=\"" : "",
 	           is_right ? "right " : "", classes[ink], is_right || *classes[ink] ? "\"" : "");
@@ -54,35 +48,18 @@ static void put_cell(struct buf *to, const char *tag, const struct table_column 
 	buf_printf(to, "</%s>", tag);
 }
 
-static void put_head(struct buf *to, const struct table *t)
+static const struct canvas_page_form form = { .begin_line = begin_line,
+	                                      .put_text = put_inked,
+	                                      .end_line = end_line,
+	                                      .row_begin = "<tr>",
+	                                      .row_end = "</tr>\n",
+	                                      .put_cell = put_cell };
+
+static void html_put(void *self, enum ink ink, const char *text, size_t n)
 {
-	buf_puts(to, "<thead><tr>");
-	for (size_t c = 0; c < t->n_columns; c++)
-		if (table_shows(t, c))
-			put_cell(to, "th", &t->columns[c], INK_PLAIN, t->columns[c].name,
-			         strlen(t->columns[c].name));
-	buf_puts(to, "</tr></thead>\n");
+	canvas_page_put(self, &form, ink, text, n);
 }
 
-static void put_rows(struct buf *to, const struct table *t)
-{
-	buf_puts(to, "<tbody>");
-	for (size_t i = 0; i < t->cells.len; i++) {
-		const struct table_cell *cell = &t->cells.at[i];
-		size_t c = i % t->n_columns;
-
-		if (c == 0)
-			buf_puts(to, "<tr>");
-		if (table_shows(t, c))
-			put_cell(to, "td", &t->columns[c], cell->ink, t->text.at + cell->at,
-			         cell->len);
-		if (c == t->n_columns - 1)
-			buf_puts(to, "</tr>\n");
-	}
-	buf_puts(to, "</tbody>");
-}
-
-/* One column without a name is prose. */
 static void html_table(void *self, const struct table *t)
 {
 	struct canvas_page *page = self;
@@ -90,18 +67,17 @@ static void html_table(void *self, const struct table *t)
 	bool sorts = has_head && *t->columns[0].name; /* else rows are figures of different kinds */
 
 	canvas_page_end_line(page, &form);
-	if (t->n_columns == 1 && !has_head) {
-		vec_each(&t->cells, cell) {
-			html_put(page, cell->ink, t->text.at + cell->at, cell->len);
-			canvas_page_end_line(page, &form);
-		}
+	if (canvas_page_put_prose(page, &form, t))
 		return;
-	}
 	buf_printf(page->out, "<div class=\"wide\"><table%s>", sorts ? " class=\"sorts\"" : "");
-	if (has_head)
-		put_head(page->out, t);
-	put_rows(page->out, t);
-	buf_puts(page->out, "</table></div>\n");
+	if (has_head) {
+		buf_puts(page->out, "<thead>");
+		canvas_page_put_head(page, &form, t);
+		buf_puts(page->out, "</thead>\n");
+	}
+	buf_puts(page->out, "<tbody>");
+	canvas_page_put_rows(page, &form, t);
+	buf_puts(page->out, "</tbody></table></div>\n");
 }
 
 static void put_head_line(struct buf *to, const struct label_lines *f, const struct label_line *row,

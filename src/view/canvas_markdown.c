@@ -70,64 +70,45 @@ static void end_line(struct canvas_page *page)
 	buf_puts(page->out, "\n\n");
 }
 
-static const struct canvas_page_form form = { begin_line, put_inked, end_line };
+static void put_cell(struct buf *to, const struct table_column *column, bool is_head, enum ink ink,
+                     const char *text, size_t n)
+{
+	const char *strong = n && (ink == INK_BAD || ink == INK_WARN || ink == INK_STRONG) ? "**"
+	                                                                                   : "";
+
+	(void)column, (void)is_head;
+	buf_printf(to, " %s", strong);
+	put_escaped(to, text, n);
+	buf_printf(to, "%s |", strong);
+}
+
+static const struct canvas_page_form form = { .begin_line = begin_line,
+	                                      .put_text = put_inked,
+	                                      .end_line = end_line,
+	                                      .row_begin = "|",
+	                                      .row_end = "\n",
+	                                      .put_cell = put_cell };
 
 static void markdown_put(void *self, enum ink ink, const char *text, size_t n)
 {
 	canvas_page_put(self, &form, ink, text, n);
 }
 
-static void put_cell(struct buf *to, enum ink ink, const char *text, size_t n)
-{
-	const char *strong = n && (ink == INK_BAD || ink == INK_WARN || ink == INK_STRONG) ? "**"
-	                                                                                   : "";
-
-	buf_printf(to, " %s", strong);
-	put_escaped(to, text, n);
-	buf_printf(to, "%s |", strong);
-}
-
-static void put_head(struct buf *to, const struct table *t)
-{
-	buf_putc(to, '|');
-	for (size_t c = 0; c < t->n_columns; c++)
-		if (table_shows(t, c))
-			put_cell(to, INK_PLAIN, t->columns[c].name ? t->columns[c].name : "",
-			         t->columns[c].name ? strlen(t->columns[c].name) : 0);
-	buf_puts(to, "\n|");
-	for (size_t c = 0; c < t->n_columns; c++)
-		if (table_shows(t, c))
-			buf_puts(to, t->columns[c].align == TABLE_RIGHT ? "--:|" : "---|");
-	buf_putc(to, '\n');
-}
-
-/* One column without a name is prose. */
 static void markdown_table(void *self, const struct table *t)
 {
 	struct canvas_page *page = self;
-	bool is_prose = t->n_columns == 1 && !t->columns[0].name;
 
 	canvas_page_end_line(page, &form);
-	if (!is_prose)
-		put_head(page->out, t);
-	for (size_t i = 0; i < t->cells.len; i++) {
-		const struct table_cell *cell = &t->cells.at[i];
-		size_t c = i % t->n_columns;
-
-		if (is_prose) {
-			markdown_put(page, cell->ink, t->text.at + cell->at, cell->len);
-			canvas_page_end_line(page, &form);
-			continue;
-		}
-		if (c == 0)
-			buf_putc(page->out, '|');
+	if (canvas_page_put_prose(page, &form, t))
+		return;
+	canvas_page_put_head(page, &form, t);
+	buf_putc(page->out, '|');
+	for (size_t c = 0; c < t->n_columns; c++)
 		if (table_shows(t, c))
-			put_cell(page->out, cell->ink, t->text.at + cell->at, cell->len);
-		if (c == t->n_columns - 1)
-			buf_putc(page->out, '\n');
-	}
-	if (!is_prose)
-		buf_putc(page->out, '\n');
+			buf_puts(page->out, t->columns[c].align == TABLE_RIGHT ? "--:|" : "---|");
+	buf_putc(page->out, '\n');
+	canvas_page_put_rows(page, &form, t);
+	buf_putc(page->out, '\n');
 }
 
 /* "### train.py-7f3a", then its line in bold if it is bad. */
@@ -171,10 +152,12 @@ static void markdown_lines(void *self, const struct label_lines *f)
 			         has_right ? "| | | |\n|---|---|---|\n" : "| | |\n|---|---|\n");
 		is_open = true;
 		buf_putc(page->out, '|');
-		put_cell(page->out, INK_PLAIN, f->text.at + row->label_at, row->label_len);
-		put_cell(page->out, row->ink, parts.at, parts.len);
+		put_cell(page->out, NULL, false, INK_PLAIN, f->text.at + row->label_at,
+		         row->label_len);
+		put_cell(page->out, NULL, false, row->ink, parts.at, parts.len);
 		if (has_right)
-			put_cell(page->out, INK_PLAIN, f->text.at + row->right_at, row->right_len);
+			put_cell(page->out, NULL, false, INK_PLAIN, f->text.at + row->right_at,
+			         row->right_len);
 		buf_putc(page->out, '\n');
 	}
 	if (is_open)

@@ -122,7 +122,7 @@ static void add_allowances(struct table *t, const struct canvas *to, const struc
 /* A page has room for heads that are complete, and calls the jobs A and B, in its charts, too. */
 static const char *head(const struct canvas *to, const char *brief, const char *complete)
 {
-	return to->backend->table ? complete : brief;
+	return to->is_page ? complete : brief;
 }
 
 static void put_figures(const struct diff_input *in, struct canvas *to)

@@ -19,7 +19,7 @@
 
 static size_t rows_shown(const struct canvas *to, size_t n, size_t usual)
 {
-	return MIN(n, to->backend->table ? PAGE_ROWS : usual);
+	return MIN(n, to->is_page ? PAGE_ROWS : usual);
 }
 
 static void add_count(struct table *t, uint64_t n)

@@ -400,7 +400,7 @@ static void put_totals(const struct report *r, struct canvas *to)
 	put_processes(&f, &r->job);
 	put_syscalls(&f, r);
 	put_limits(&f, &r->job);
-	if (to->backend->lines) /* a page has room for it */
+	if (to->is_page) /* it has room for that */
 		job_view_put_request(&f, &r->next, "Next time");
 	else
 		job_view_put_next_request(&f, &r->job, &r->next, "Next");

@@ -139,7 +139,7 @@ static void test_canvas_html__has_titles_tables_and_lines(void **state)
 		"<table class=\"lines\"><tbody><tr><th scope=\"row\">CPU</th><td>1s, 2 of &lt;b&gt; · 3</td>"
 		"<td class=\"quality\">exact</td></tr>\n</tbody></table>\n"
 		"<h2>Jobs</h2>\n<div class=\"wide\"><table class=\"sorts\"><thead><tr><th>JOB</th>"
-		"<th class=\"right \">TOOK</th></tr></thead>\n"
+		"<th class=\"right \">TOOK</th></tr>\n</thead>\n"
 		"<tbody><tr><td class=\"bad\">a|b\\n&lt;i&gt;</td><td class=\"right quiet\">-</td></tr>\n"
 		"</tbody></table></div>\n"
 		"<p class=\"line\">- and <span class=\"quiet\">more</span></p>\n<p class=\"line\">some prose</p>\n");
