@@ -300,21 +300,21 @@ int job_selection_find_own(struct job_selection *r, const char *name, struct job
 	return CLI_FAILED;
 }
 
-static void find_boot(struct report *ret)
+void job_selection_now(struct report *ret)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char boot_id[sizeof ret->boot_id] = "";
 
 	if (root_fd >= 0)
-		(void)kernel_file_boot_id(root_fd, ret->boot_id);
-	ret->booted_ns = ret->now_ns - MIN(ret->now_ns, clock_boot_ns());
+		(void)kernel_file_boot_id(root_fd, boot_id);
+	report_now(ret, clock_wall_ns(), clock_boot_ns(), boot_id);
 }
 
 int job_selection_gather(struct job_selection *r, struct report *ret)
 {
 	struct err err = { 0 };
 
-	ret->now_ns = clock_wall_ns();
-	find_boot(ret);
+	job_selection_now(ret);
 	return report_gather(ret, r->reader, &err) < 0 ? cli_failed(&err) : CLI_OK;
 }
 
@@ -325,7 +325,7 @@ int job_selection_report(struct job_selection *r, const char *name, struct repor
 
 	if (status == CLI_OK && !is_daemons)
 		return job_selection_gather(r, ret);
-	ret->now_ns = clock_wall_ns();
+	job_selection_now(ret);
 	ret->next = next_request_of(&ret->job, &(struct run_estimate){ 0 });
 	if (status == CLI_OK)
 		log_info("job '%s' is only in the daemon's store: only its totals are shown",

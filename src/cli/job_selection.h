@@ -28,6 +28,8 @@ int job_selection_find(struct job_selection *r, const char *name, struct job *re
                        bool *ret_is_daemons);
 /* The same for what the daemon's answers cannot show: the job must be in our own store. */
 int job_selection_find_own(struct job_selection *r, const char *name, struct job *ret);
+/* The time and this boot of the machine, into a report before it is gathered. */
+void job_selection_now(struct report *ret);
 /* All that is known about ret->job, which is in our own store. */
 int job_selection_gather(struct job_selection *r, struct report *ret);
 /* Both; of a job that only the daemon has, its totals. */

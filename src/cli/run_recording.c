@@ -13,6 +13,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "cli/job_selection.h"
 #include "cli/verb_report.h"
 #include "probe/bpf/bpf_call.h"
 #include "serve/type_history_loader.h"
@@ -333,6 +334,7 @@ static void explain(const struct run_recording *r, const struct job *job,
 	    (!is_failed && !job_view_shows_next_request(job)) ||
 	    history_open(r->db_path, &reader, &ignored) < 0)
 		return;
+	job_selection_now(&report);
 	if ((is_failed ? report_gather(&report, reader, &ignored)
 	               : next_request_gather(reader, job, &report.next, &ignored)) < 0)
 		return;

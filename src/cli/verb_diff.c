@@ -188,18 +188,20 @@ static int print(const struct cli *cli, const struct diff_input *in)
 }
 
 /* The curves of both; of a job beside a median, with those of earlier runs behind them. */
-static void end_pages(struct job_selection *recorded, const struct diff_input *in,
-                      struct page_report *a, struct page_report *b)
+static int complete_pages(struct job_selection *recorded, const struct diff_input *in,
+                          struct page_report *a, struct page_report *b)
 {
 	uint64_t took_ns = job_view_took_ns(&b->report.job, b->report.now_ns);
 	struct err err = { 0 };
 
-	if (!in->runs) {
-		page_report_end(a, job_view_took_ns(&a->report.job, a->report.now_ns));
-		page_report_end(b, took_ns);
-	} else if (page_report_gather(b, recorded->reader, took_ns, &err) < 0) {
+	if ((!in->runs &&
+	     page_report_gather(a, recorded->reader,
+	                        job_view_took_ns(&a->report.job, a->report.now_ns), &err) < 0) ||
+	    page_report_gather(b, recorded->reader, took_ns, &err) < 0)
+		return cli_failed(&err);
+	if (in->runs && page_report_gather_band(b, recorded->reader, took_ns, &err) < 0)
 		log_warn("earlier runs are left out: %s", err.msg);
-	}
+	return CLI_OK;
 }
 
 /* Both runs over each other. */
@@ -239,10 +241,6 @@ static int compare(const struct cli *cli, const struct request *rq)
 		                 .n_conditions = rq->n_conditions };
 	int status = job_selection_open(cli, &recorded);
 
-	if (rq->html) {
-		page_report_begin(&a);
-		page_report_begin(&b);
-	}
 	if (status == CLI_OK)
 		status = gather(&recorded, rq, &runs, &a.report, &b.report);
 	if (status != CLI_OK)
@@ -251,7 +249,9 @@ static int compare(const struct cli *cli, const struct request *rq)
 	in.wanted = rq->first ? 0 : (size_t)rq->against;
 	if (!rq->html)
 		return rq->markdown ? print_markdown(cli, &in) : print(cli, &in);
-	end_pages(&recorded, &in, &a, &b);
+	status = complete_pages(&recorded, &in, &a, &b);
+	if (status != CLI_OK)
+		return status;
 	return write_page(cli, rq->html, &in, &a, &b);
 }
 

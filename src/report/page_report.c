@@ -22,16 +22,17 @@ static size_t find_text(struct page_report *page, const char *text)
 	return (size_t)index;
 }
 
-static int add_process(void *self, const struct process_record *p)
+int page_report_add_process(void *self, const struct process_record *row)
 {
 	struct page_report *page = self;
+	const struct process_record in = report_process_of(&page->report.job, row,
+	                                                   page->processes.len == 0),
+				    *p = &in;
 	struct page_process *to = vec_push(&page->processes, PAGE_PROCESSES_MAX);
 	char command[PAGE_COMMAND_MAX];
 
-	if (!to) {
-		page->left_out++;
+	if (!to)
 		return 0;
-	}
 	text_copy(command, sizeof command, p->command ? p->command : "");
 	*to = (struct page_process){
 		.id = p->id,
@@ -51,12 +52,6 @@ static int add_process(void *self, const struct process_record *p)
 		.command = find_text(page, command),
 	};
 	return 0;
-}
-
-void page_report_begin(struct page_report *page)
-{
-	page->report.also_process = add_process;
-	page->report.also_self = page;
 }
 
 /* ---- the I/O of children ------------------------------------------------------------------------- */
@@ -107,6 +102,7 @@ static void separate_io(struct page_report *page)
 
 void page_report_end(struct page_report *page, uint64_t took_ns)
 {
+	page->left_out = page->report.processes - MIN(page->report.processes, page->processes.len);
 	separate_io(page);
 	run_curve_set_make(&page->report, took_ns, &page->curves);
 	run_band_begin(&page->band, took_ns);
@@ -115,7 +111,18 @@ void page_report_end(struct page_report *page, uint64_t took_ns)
 int page_report_gather(struct page_report *page, struct history *history, uint64_t took_ns,
                        struct err *err)
 {
+	int n = history ? history_job_processes(history, job_key_of(&page->report.job),
+	                                        PAGE_PROCESSES_MAX, page_report_add_process, page,
+	                                        err)
+	                : 0;
+
 	page_report_end(page, took_ns);
+	return MIN(n, 0);
+}
+
+int page_report_gather_band(struct page_report *page, struct history *history, uint64_t took_ns,
+                            struct err *err)
+{
 	if (!history)
 		return 0;
 	return run_band_gather(history, &page->report.job, took_ns, &page->band, err);

@@ -26,7 +26,7 @@ struct page_report {
 	struct run_curve_set curves;
 	struct run_band band;
 	VEC(struct page_process) processes; /* in the order of their start */
-	uint64_t left_out;                  /* processes beyond the ceiling */
+	uint64_t left_out;                  /* processes of the report beyond the ceiling */
 	VEC(size_t) texts;                  /* where each text begins in `text`; none comes twice */
 	struct buf text;
 
@@ -34,13 +34,15 @@ struct page_report {
 	struct map text_of; /* hash → index in texts */
 };
 
-/* Before the report is gathered: has its processes added to the page, too. The page must not move afterwards. */
-void page_report_begin(struct page_report *page);
-/* After it was: curves and the band. `took_ns` is how long the job took so far. 0, or -errno: the band may lack
- * runs. Without a history (NULL) there is none. */
+/* After its report was gathered: every process, and the curves. `took_ns` is how long the job took so far. 0 or
+ * -errno. Without a history (NULL) there are no processes. */
 int page_report_gather(struct page_report *page, struct history *history, uint64_t took_ns,
                        struct err *err) must_check;
-/* Curves only: of a job whose history is in another store. */
+/* After that: the band of earlier runs. 0, or -errno: it may lack some. Without a history there is none. */
+int page_report_gather_band(struct page_report *page, struct history *history, uint64_t took_ns,
+                            struct err *err) must_check;
+/* One process at a time, in the order of their starts, and the curves when all are in. */
+int page_report_add_process(void *page, const struct process_record *row);
 void page_report_end(struct page_report *page, uint64_t took_ns);
 const char *page_report_text(const struct page_report *page, size_t text);
 void page_report_done(struct page_report *page);

@@ -311,15 +311,23 @@ static struct process_record within_job(const struct job *job, const struct proc
 	return in;
 }
 
+struct process_record report_process_of(const struct job *job, const struct process_record *row,
+                                        bool is_first)
+{
+	struct process_record p = within_job(job, row);
+
+	if (is_first)
+		complete_command(job, &p);
+	return p;
+}
+
 int report_add_process(void *report, const struct process_record *row)
 {
 	struct report *r = report;
-	struct process_record in = within_job(&r->job, row);
-	const struct process_record *p = &in;
+	const struct process_record in = report_process_of(&r->job, row, r->processes == 0),
+				    *p = &in;
 	uint64_t index = find_program(r, program_of(p)), known;
 
-	if (r->processes == 0)
-		complete_command(&r->job, &in);
 	verdict_facts_add_process(&r->facts, p);
 	r->processes++;
 	if (!p->ended_ns)
@@ -329,8 +337,6 @@ int report_add_process(void *report, const struct process_record *row)
 	if (p->signal && r->child_signals.len < REPORT_LIVES_MAX)
 		map_put(&r->child_signals, (uint64_t)p->ppid, (uint64_t)p->signal);
 	keep_costly(r, p);
-	if (r->also_process)
-		r->also_process(r->also_self, p);
 	if (r->processes > REPORT_LIVES_MAX)
 		return 0;
 	map_put(&r->lives, proc_key(p->id), index);
@@ -490,7 +496,14 @@ static int add_error(void *report, const char *call, const char *error, uint64_t
 	return 0;
 }
 
-/* Whether the machine was started anew since: the caller knows when this was last. */
+void report_now(struct report *r, uint64_t now_ns, uint64_t up_ns, const char *boot_id)
+{
+	r->now_ns = now_ns;
+	r->booted_ns = now_ns - MIN(now_ns, up_ns);
+	snprintf(r->boot_id, sizeof r->boot_id, "%s", boot_id);
+}
+
+/* Whether the machine was started anew since. */
 static void compare_boots(struct report *r, struct history *history)
 {
 	char boot_id[sizeof r->boot_id] = "";

@@ -161,10 +161,6 @@ struct report {
 	struct verdict_facts facts; /* for verdict_judge() */
 	struct next_request next;
 
-	/* Given every process, too, as it is counted here; NULL: none is needed. */
-	reader_process_fn also_process;
-	void *also_self;
-
 	/* Inside. */
 	struct map program_of; /* hash of the name → its index */
 	struct map lives;      /* proc_key → index of its program */
@@ -176,6 +172,9 @@ struct report {
 	struct failure_owner failures;
 };
 
+/* What is known of this machine now: the time, since when it runs, and the id of that boot ("": not known). Before the
+ * report is gathered. */
+void report_now(struct report *r, uint64_t now_ns, uint64_t up_ns, const char *boot_id);
 /* All records of r->job. 0 or -errno. */
 int report_gather(struct report *r, struct history *history, struct err *err) must_check;
 /* Page by page; between pages `flush` may write. NULL: nothing to do. */
@@ -186,6 +185,9 @@ int report_each_event(struct history *history, struct job_key key, uint64_t kind
 /* One record at a time, as the readers of history/job_query.h hand them out. Texts are copied. */
 int report_add_sheet(void *report, const struct sheet_record *s);
 int report_add_process(void *report, const struct process_record *p);
+/* A process as reports show it: its figures as a part of the job, and the end of the command, which is the first. */
+struct process_record report_process_of(const struct job *job, const struct process_record *row,
+                                        bool is_first);
 int report_add_event(void *report, const struct event_record *e);
 int report_add_anomaly(void *report, const struct anomaly_record *a); /* also a note of it */
 int report_add_gpu(void *report, const struct gpu_record *g);

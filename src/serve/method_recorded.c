@@ -220,21 +220,23 @@ static int read_report(void *self, const struct history_cancel *cancel, struct j
 {
 	const struct query *q = self;
 	cleanup(history_closep) struct history *reader = NULL;
-	cleanup(page_report_done) struct page_report page = { .report.now_ns = clock_wall_ns() };
+	cleanup(page_report_done) struct page_report page = { 0 };
 	struct report *report = &page.report;
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char boot_id[sizeof report->boot_id] = "";
+	uint64_t took_ns;
 	int r = root_fd < 0 ? err_set(err, errno, "open '/': %s", strerror(errno))
 	                    : find_job(q, cancel, &reader, &report->job, err);
 
-	(void)kernel_file_boot_id(root_fd, report->boot_id);
-	report->booted_ns = report->now_ns - clock_boot_ns();
-	if (q->format == REPORT_AS_PAGE)
-		page_report_begin(&page);
+	(void)kernel_file_boot_id(root_fd, boot_id);
+	report_now(report, clock_wall_ns(), clock_boot_ns(), boot_id);
 	if (r == 0)
 		r = report_gather(report, reader, err);
+	took_ns = job_view_took_ns(&report->job, report->now_ns);
 	if (r >= 0 && q->format == REPORT_AS_PAGE)
-		r = page_report_gather(&page, reader,
-		                       job_view_took_ns(&report->job, report->now_ns), err);
+		r = page_report_gather(&page, reader, took_ns, err);
+	if (r >= 0 && q->format == REPORT_AS_PAGE)
+		r = page_report_gather_band(&page, reader, took_ns, err);
 	if (r >= 0) {
 		add_blocked(q, root_fd, report);
 		write_as(result, q->format, &page);

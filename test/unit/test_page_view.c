@@ -26,8 +26,8 @@ static struct page_report *new_page(const char *name)
 	*mark = (struct report_mark){ .wall_ns = KIT_AT(5) };
 	snprintf(mark->name, sizeof mark->name, "%s", name);
 	p.comm = name;
-	page_report_begin(page);
 	report_add_process(&page->report, &p);
+	page_report_add_process(page, &p);
 	page_report_end(page, 60 * NS_PER_S);
 	report_end(&page->report);
 	return page;
@@ -84,6 +84,7 @@ static struct page_report *new_wrapped_page(void)
 	struct process_record ours = kit_process(2418, "proctor", "proctor sheet 1", 2, 50);
 	struct process_record command = kit_process(2419, "dd", "dd", 3, 49);
 	struct process_record second = kit_process(2420, "cat", "cat", 51, 52);
+	const struct process_record *const all[] = { &shell, &ours, &command, &second };
 
 	command.ppid = 2418;
 	ours.exit_code = command.exit_code = 3;
@@ -92,11 +93,10 @@ static struct page_report *new_wrapped_page(void)
 	ours.read_bytes = kit_exact(800);
 	command.read_bytes = kit_exact(700);
 	second.read_bytes = kit_exact(40);
-	page_report_begin(page);
-	report_add_process(&page->report, &shell);
-	report_add_process(&page->report, &ours);
-	report_add_process(&page->report, &command);
-	report_add_process(&page->report, &second);
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		report_add_process(&page->report, all[i]);
+		page_report_add_process(page, all[i]);
+	}
 	page_report_end(page, 60 * NS_PER_S);
 	report_end(&page->report);
 	return page;
