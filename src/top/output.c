@@ -189,6 +189,7 @@ static int print_frame(const struct top_options *o, const struct frame *f, struc
 {
 	struct user_names users = { 0 };
 	struct wait_words waits = { 0 };
+	pid_t pids[TOP_WAITING_MAX];
 	cleanup(buf_done) struct buf out = { 0 };
 	struct grid g = { 0 };
 	struct top_layout layout;
@@ -197,14 +198,17 @@ static int print_frame(const struct top_options *o, const struct frame *f, struc
 
 	s->user_name = user_names_name;
 	s->users = &users;
-	s->wait_words = s->is_past ? NULL : wait_words_of;
-	s->waits = &waits;
 	s->job = o->job.id;
 	if (!s->is_past) {
 		top_state_note(s, f);
 		top_state_arrange(s, f);
 	}
 	grid_begin(&g, o->style.width, o->height, o->style.unicode);
+	top_view_scroll(s, &g);
+	if (!s->is_past) { /* they are known of now only */
+		wait_words_read(&waits, pids, top_view_waiting(f, s, &g, pids));
+		s->wait_words = &waits.of;
+	}
 	top_view(f, s, false, &g, &layout);
 	grid_show(&g, CANVAS(&o->style, &out));
 	r = write_out(&out, &err);

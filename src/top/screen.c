@@ -35,6 +35,17 @@ void screen_arrange(struct screen *s)
 	s->is_dirty = true;
 }
 
+/* They are known of now only. */
+static void read_waits(struct screen *s)
+{
+	pid_t pids[TOP_WAITING_MAX];
+
+	s->state.wait_words = s->state.is_past ? NULL : &s->waits.of;
+	if (!s->state.is_past)
+		wait_words_read(&s->waits, pids,
+		                top_view_waiting(&s->frame, &s->state, &s->grid, pids));
+}
+
 static void draw(struct screen *s)
 {
 	size_t width, height;
@@ -42,6 +53,8 @@ static void draw(struct screen *s)
 
 	terminal_size(&width, &height);
 	grid_begin(&s->grid, width, height, s->terminal.unicode);
+	top_view_scroll(&s->state, &s->grid);
+	read_waits(s);
 	top_view(&s->frame, &s->state, true, &s->grid, &s->layout);
 	canvas = terminal_canvas(&s->terminal);
 	grid_show(&s->grid, &canvas);
@@ -164,7 +177,6 @@ bool screen_enter_past(struct screen *s, uint64_t back_ns)
 		return false;
 	}
 	s->state.is_past = true;
-	s->state.wait_words = NULL; /* it is known of now only */
 	s->state.is_paused = false;
 	screen_show_past(s);
 	return true;
@@ -173,7 +185,6 @@ bool screen_enter_past(struct screen *s, uint64_t back_ns)
 void screen_leave_past(struct screen *s)
 {
 	s->state.is_past = s->state.is_paused = false;
-	s->state.wait_words = wait_words_of;
 	s->state.place[0] = '\0';
 	top_state_forget_trails(&s->state);
 	screen_show_message(s, false, "back to now");
@@ -304,8 +315,6 @@ static int begin(struct screen *s, struct err *err)
 	s->state.job = o->job.id;
 	s->state.user_name = user_names_name;
 	s->state.users = &s->users;
-	s->state.waits = &s->waits;
-	s->state.wait_words = wait_words_of;
 	find_store(s);
 	frame_reset(&s->frame);
 	if (catch_signals(s, err) < 0 || link_open(&s->link, false, err) < 0 ||

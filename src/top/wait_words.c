@@ -25,22 +25,26 @@ static char *describe(const struct blocked_call *b)
 	                 is_path ? b->text : "");
 }
 
-const char *wait_words_of(void *self, pid_t pid)
+static void read_one(struct wait_words *w, pid_t pid)
 {
-	struct wait_words *w = self;
 	struct blocked_call call;
 	uint64_t known;
 	char *words;
 
 	if (map_get(&w->of, (uint64_t)pid, &known))
-		return (const char *)(uintptr_t)known;
-	if (!w->reader) {
+		return;
+	words = blocked_reader_brief(w->reader, pid, &call) ? describe(&call) : xstrdup("");
+	map_put(&w->of, (uint64_t)pid, (uint64_t)(uintptr_t)words);
+}
+
+void wait_words_read(struct wait_words *w, const pid_t *pids, size_t n)
+{
+	if (n && !w->reader) {
 		w->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 		w->reader = process_reader_new(w->root_fd);
 	}
-	words = blocked_reader_brief(w->reader, pid, &call) ? describe(&call) : xstrdup("");
-	map_put(&w->of, (uint64_t)pid, (uint64_t)(uintptr_t)words);
-	return words;
+	for (size_t i = 0; i < n; i++)
+		read_one(w, pids[i]);
 }
 
 void wait_words_forget(struct wait_words *w)

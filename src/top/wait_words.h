@@ -10,10 +10,10 @@
 struct wait_words {
 	struct process_reader *reader; /* NULL: not needed so far */
 	int root_fd;
-	struct map of; /* pid → an owned text */
+	struct map of; /* pid → an owned text, "": not known */
 };
 
-/* `self` is a struct wait_words. "": not known. Valid until they are forgotten. */
-const char *wait_words_of(void *self, pid_t pid);
+/* Of these, unless they are known. Valid until they are forgotten. */
+void wait_words_read(struct wait_words *w, const pid_t *pids, size_t n);
 void wait_words_forget(struct wait_words *w);
 void wait_words_done(struct wait_words *w);

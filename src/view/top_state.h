@@ -79,8 +79,8 @@ struct top_state {
 	bool events_only_bad;
 	const char *(*user_name)(void *self, uint32_t uid); /* NULL: numbers */
 	void *users;
-	const char *(*wait_words)(void *self, pid_t pid); /* what a process waits in; "": not known. NULL: none is asked */
-	void *waits;
+	const struct map *
+		wait_words; /* pid → what it waits in, a const char *, of the rows that are shown; NULL: not known */
 	char blocked[120];   /* what the selected process waits for; "": not known */
 	pid_t blocked_pid;
 

@@ -51,9 +51,9 @@ struct tree {
 	size_t x[COLUMN_COUNT], name_width;
 };
 
-static void choose_columns(struct tree *t)
+static void choose_columns(struct tree *t, size_t width)
 {
-	size_t left = t->g->width > NAME_MIN ? t->g->width - NAME_MIN : 0, taken = 0, x;
+	size_t left = width > NAME_MIN ? width - NAME_MIN : 0, taken = 0, x;
 
 	for (unsigned rank = 1; rank <= COLUMN_COUNT; rank++)
 		for (size_t c = 0; c < COLUMN_COUNT; c++) {
@@ -65,7 +65,7 @@ static void choose_columns(struct tree *t)
 			taken += columns[c].width + 1U;
 			t->has[c] = true;
 		}
-	x = MIN(t->g->width, NAME_MAX + taken);
+	x = MIN(width, NAME_MAX + taken);
 	for (size_t c = COLUMN_COUNT; c-- > 0;)
 		if (t->has[c]) {
 			x -= columns[c].width;
@@ -356,14 +356,20 @@ static const char *state_words(char state)
 	}
 }
 
-/* The call that takes its time, if it is traced; else what it waits in. */
+/* Else the call that takes its time is shown, if it is traced. */
+static bool shows_wait(const struct frame *f, const struct frame_proc *p)
+{
+	return (p->state == 'S' || p->state == 'D') && !*frame_str(f, p->call);
+}
+
 static const char *doing(const struct tree *t, const struct frame_proc *p)
 {
-	bool waits = p->state == 'S' || p->state == 'D';
 	const char *words = frame_str(t->f, p->call);
+	uint64_t known;
 
-	if (!*words && waits && t->has[COLUMN_DOING] && t->s->wait_words)
-		words = t->s->wait_words(t->s->waits, p->pid);
+	if (shows_wait(t->f, p) && t->s->wait_words &&
+	    map_get(t->s->wait_words, (uint64_t)p->pid, &known))
+		words = (const char *)(uintptr_t)known;
 	return *words ? words : state_words(p->state);
 }
 
@@ -409,9 +415,10 @@ static void put_row(const struct tree *t, size_t y, const struct top_row *row)
 	}
 }
 
-/* So that the selected row is seen, and no line is empty while there are rows for it. */
-static void scroll(struct top_state *s, size_t lines)
+/* The first line has the heads. No line is empty while there are rows for it. */
+void top_tree_scroll(struct top_state *s, size_t lines)
 {
+	lines -= lines > 0;
 	if (s->at < s->first)
 		s->first = s->at;
 	if (lines && s->at >= s->first + lines)
@@ -420,12 +427,31 @@ static void scroll(struct top_state *s, size_t lines)
 		s->first = s->rows.len > lines ? s->rows.len - lines : 0;
 }
 
-void top_tree_view(const struct frame *f, struct top_state *s, bool cursor, struct grid *g, size_t y,
-                   size_t lines, struct top_layout *ret)
+size_t top_tree_waiting(const struct frame *f, const struct top_state *s, const struct grid *g,
+                        size_t lines, pid_t ret[static TOP_WAITING_MAX])
+{
+	struct tree t = { .f = f, .s = s };
+	size_t n = 0;
+
+	choose_columns(&t, g->width);
+	for (size_t i = s->first;
+	     t.has[COLUMN_DOING] && i < s->rows.len && i + 1 < s->first + lines; i++) {
+		const struct top_row *row = &s->rows.at[i];
+		const struct frame_proc *p = row->kind == TOP_ROW_PROC ? &f->procs.at[row->index]
+		                                                       : NULL;
+
+		if (p && shows_wait(f, p) && n < TOP_WAITING_MAX)
+			ret[n++] = p->pid;
+	}
+	return n;
+}
+
+void top_tree_view(const struct frame *f, const struct top_state *s, bool cursor, struct grid *g,
+                   size_t y, size_t lines, struct top_layout *ret)
 {
 	struct tree t = { .f = f, .s = s, .g = g };
 
-	choose_columns(&t);
+	choose_columns(&t, g->width);
 	ret->head_y = y;
 	ret->columns = 0;
 	if (!lines)
@@ -434,7 +460,6 @@ void top_tree_view(const struct frame *f, struct top_state *s, bool cursor, stru
 	lines--;
 	ret->rows_y = y;
 	ret->rows_n = lines;
-	scroll(s, lines);
 	for (size_t i = 0; i < lines && s->first + i < s->rows.len; i++) {
 		put_row(&t, y + i, &s->rows.at[s->first + i]);
 		if (cursor && s->first + i == s->at)

@@ -141,42 +141,65 @@ static size_t fitting(const char *text, size_t n, size_t columns)
 	return n;
 }
 
-/* One line of it in as many of the screen as it needs, from number *line on; those that continue it are indented. */
-static void put_page_line(struct grid *g, size_t y, size_t first, size_t lines, const char *text,
-                          size_t n, size_t *line)
+/* A line of a page in as many of the screen as it needs; those that continue it are indented. */
+struct page_line {
+	const char *at;
+	size_t n, indent;
+};
+
+/* From *at on, which is moved behind it; false: the page is at its end. */
+static bool next_line(const char **at, bool *continues, size_t width, struct page_line *ret)
 {
-	size_t indent = 0;
+	size_t n = strcspn(*at, "\n"), room;
 
-	do {
-		size_t room = g->width > indent + 2 ? g->width - indent - 1 : 1,
-		       taken = fitting(text, n, room);
-		char part[1024];
-
-		snprintf(part, sizeof part, "%.*s", (int)MIN(taken, sizeof part - 1), text);
-		if (*line >= first && *line < first + lines)
-			grid_text(g, y + *line - first, 1 + indent, g->width, INK_PLAIN, part);
-		++*line;
-		for (text += taken, n -= taken; n && *text == ' '; text++)
-			n--;
-		indent = MIN((size_t)8, g->width / 5);
-	} while (n);
+	if (!**at)
+		return false;
+	ret->indent = *continues ? MIN((size_t)8, width / 5) : 0;
+	room = width > ret->indent + 2 ? width - ret->indent - 1 : 1;
+	ret->at = *at;
+	ret->n = fitting(*at, n, room);
+	n -= ret->n;
+	for (*at += ret->n; n && **at == ' '; ++*at)
+		n--;
+	*continues = n > 0;
+	*at += !n && **at == '\n';
+	return true;
 }
 
-/* Not further than to its end. */
-static void put_page(struct top_state *s, struct grid *g, size_t y, size_t lines)
+static size_t count_lines(const char *page, size_t width)
 {
-	for (int pass = 0; pass < 2; pass++) {
-		const char *at = s->page.at ? s->page.at : "";
-		size_t line = 0;
+	struct page_line line;
+	bool continues = false;
+	size_t n = 0;
 
-		while (*at) {
-			const char *end = strchrnul(at, '\n');
+	while (next_line(&page, &continues, width, &line))
+		n++;
+	return n;
+}
 
-			put_page_line(g, y, pass ? s->menu : SIZE_MAX - lines, lines, at,
-			              (size_t)(end - at), &line);
-			at = *end ? end + 1 : end;
-		}
-		s->menu = MIN(s->menu, line > lines ? line - lines : 0);
+static const char *page_of(const struct top_state *s)
+{
+	return s->page.at ? s->page.at : "";
+}
+
+static size_t page_height(const struct grid *g)
+{
+	return g->height > 3 ? g->height - 3 : 0;
+}
+
+static void put_page(const struct top_state *s, struct grid *g, size_t y)
+{
+	const char *at = page_of(s);
+	struct page_line line;
+	bool continues = false;
+
+	for (size_t i = 0;
+	     i < s->menu + page_height(g) && next_line(&at, &continues, g->width, &line); i++) {
+		char part[1024];
+
+		snprintf(part, sizeof part, "%.*s", (int)MIN(line.n, sizeof part - 1), line.at);
+		if (i >= s->menu)
+			grid_text(g, y + i - s->menu, 1 + line.indent, g->width, INK_PLAIN, part);
 	}
 }
 
@@ -201,7 +224,7 @@ static void put_rule(struct grid *g, size_t y, const char *title)
 
 /* The lines of each part, for any height. */
 struct parts {
-	size_t header, timeline, detail; /* with their rules */
+	size_t header, tree, timeline, detail; /* with their rules */
 };
 
 static struct parts divide(size_t height)
@@ -212,19 +235,18 @@ static struct parts divide(size_t height)
 		p.detail = height >= 44 ? 11 : height >= 32 ? 9 : height >= 22 ? 6 : 4;
 	if (height >= 20)
 		p.timeline = height >= 44 ? 10 : height >= 32 ? 7 : height >= 22 ? 4 : 3;
+	p.tree = height - (height > 2) - p.header - p.timeline - p.detail;
 	return p;
 }
 
-static void put_parts(const struct frame *f, struct top_state *s, bool cursor, struct grid *g,
+static void put_parts(const struct frame *f, const struct top_state *s, bool cursor, struct grid *g,
                       struct top_layout *ret)
 {
 	struct parts parts = divide(g->height);
 	size_t y = top_header_view(f, s, g, 0, parts.header);
-	size_t end = g->height > 2 ? g->height - 1 : g->height;
-	size_t tree = end - y - parts.timeline - parts.detail;
 
-	top_tree_view(f, s, cursor, g, y, tree, ret);
-	y += tree;
+	top_tree_view(f, s, cursor, g, y, parts.tree, ret);
+	y += parts.tree;
 	if (parts.timeline) {
 		put_rule(g, y, s->is_past ? "events up to then" : "events");
 		draw_timeline(f, g, y + 1, parts.timeline - 1);
@@ -236,7 +258,25 @@ static void put_parts(const struct frame *f, struct top_state *s, bool cursor, s
 	}
 }
 
-void top_view(const struct frame *f, struct top_state *s, bool cursor, struct grid *g,
+void top_view_scroll(struct top_state *s, const struct grid *g)
+{
+	size_t lines = page_height(g), all;
+
+	if (s->mode != TOP_READING) {
+		top_tree_scroll(s, divide(g->height).tree);
+		return;
+	}
+	all = count_lines(page_of(s), g->width);
+	s->menu = MIN(s->menu, all > lines ? all - lines : 0);
+}
+
+size_t top_view_waiting(const struct frame *f, const struct top_state *s, const struct grid *g,
+                        pid_t ret[static TOP_WAITING_MAX])
+{
+	return s->mode == TOP_READING ? 0 : top_tree_waiting(f, s, g, divide(g->height).tree, ret);
+}
+
+void top_view(const struct frame *f, const struct top_state *s, bool cursor, struct grid *g,
               struct top_layout *ret)
 {
 	*ret = (struct top_layout){ 0 };
@@ -245,7 +285,7 @@ void top_view(const struct frame *f, struct top_state *s, bool cursor, struct gr
 	ret->footer_y = g->height - 1;
 	if (s->mode == TOP_READING) {
 		grid_put(g, 0, 0, g->width, INK_TITLE, s->page_title);
-		put_page(s, g, 2, g->height > 3 ? g->height - 3 : 0);
+		put_page(s, g, 2);
 	} else {
 		put_parts(f, s, cursor, g, ret);
 	}

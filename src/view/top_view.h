@@ -5,6 +5,7 @@
 #include "view/grid.h"
 #include "view/top_state.h"
 
+#define TOP_WAITING_MAX 512 /* lines of a terminal */
 #define TOP_COLUMNS_MAX (FRAME_FIGURE_COUNT + 5)
 
 /* Where things are, for the mouse. */
@@ -18,16 +19,25 @@ struct top_layout {
 	size_t columns;
 };
 
-/* Draws everything, and scrolls so that the selected row is seen; the state's rows are arranged before. `cursor`: the
- * selected row is marked. */
-void top_view(const struct frame *f, struct top_state *s, bool cursor, struct grid *to,
+/* Before it is drawn on a grid of that size: scrolls so that the selected row is seen, and a page not beyond its end. The state's
+ * rows are arranged before. */
+void top_view_scroll(struct top_state *s, const struct grid *g);
+/* The processes that will be shown with what they wait in, if s->wait_words has it: how many. */
+size_t top_view_waiting(const struct frame *f, const struct top_state *s, const struct grid *g,
+                        pid_t ret[static TOP_WAITING_MAX]);
+/* Draws everything. `cursor`: the selected row is marked. */
+void top_view(const struct frame *f, const struct top_state *s, bool cursor, struct grid *to,
               struct top_layout *ret);
 
 /* Its parts, each in so many lines from y on. */
 size_t top_header_view(const struct frame *f, const struct top_state *s, struct grid *g, size_t y,
                        size_t lines);
-void top_tree_view(const struct frame *f, struct top_state *s, bool cursor, struct grid *g, size_t y,
-                   size_t lines, struct top_layout *ret);
+void top_tree_view(const struct frame *f, const struct top_state *s, bool cursor, struct grid *g,
+                   size_t y, size_t lines, struct top_layout *ret);
+/* Of so many lines of it: scrolls, and top_view_waiting(). */
+void top_tree_scroll(struct top_state *s, size_t lines);
+size_t top_tree_waiting(const struct frame *f, const struct top_state *s, const struct grid *g,
+                        size_t lines, pid_t ret[static TOP_WAITING_MAX]);
 void top_detail_view(const struct frame *f, const struct top_state *s, struct grid *g, size_t y,
                      size_t lines);
 

@@ -120,6 +120,7 @@ static void draw(size_t width, size_t height, bool unicode, struct top_state *s,
 		top_state_note(s, &f);
 	top_state_arrange(s, &f);
 	grid_begin(&g, width, height, unicode);
+	top_view_scroll(s, &g);
 	top_view(&f, s, true, &g, &layout);
 	grid_show(&g, CANVAS(&style, out));
 	grid_done(&g);
