@@ -13,7 +13,7 @@ static const double margins[PEAK_MARGINS] = { 0.2,  0.3,  0.4,  0.5,  0.6,  0.7,
 	                                      1.03, 1.05, 1.07, 1.1,  1.15, 1.2,  1.3,
 	                                      1.4,  1.6,  1.8,  2.1,  2.5,  3,    4 };
 #define BYTES_MIN 1e6          /* the least request */
-#define SECONDS_MIN 1e-3       /* of a run: some sources report whole seconds, so that short ones took 0 */
+#define SECONDS_MIN 1e-3       /* of a run: where whole seconds are recorded, short ones took 0 */
 #define EXPERIENCE_WEIGHT 10.0 /* runs of its own that the experience of other types is worth */
 #define EXPERIENCE_RUNS 30.0   /* … and runs that the built-in prior is worth in that */
 #define RELATIVE_COST_MAX 10.0 /* of one run, so that no outlier decides for all types */

@@ -132,8 +132,8 @@ static int write_new(int dir_fd, const char *name, const char *old, const void *
                      bool is_durable)
 {
 	struct stat st;
-	bool is_ours = fstatat(dir_fd, old, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	               S_ISREG(st.st_mode) && st.st_uid == geteuid();
+	bool is_ours = fstatat(dir_fd, old, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+	               st.st_uid == geteuid();
 	cleanup(closep) int fd = openat(dir_fd, name,
 	                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 	                                is_ours ? 0600 : 0666);

@@ -59,10 +59,10 @@ static int replace(const char *path, int old_fd, const struct buf *page)
 
 	if (dir_fd < 0)
 		return -errno;
-	if (old_fd >= 0 && (fstat(old_fd, &old) < 0 || old.st_uid != geteuid() ||
-	                    fstatat(dir_fd, name, &entry, AT_SYMLINK_NOFOLLOW) < 0 ||
-	                    !S_ISREG(entry.st_mode) || entry.st_dev != old.st_dev ||
-	                    entry.st_ino != old.st_ino))
+	if (old_fd >= 0 &&
+	    (fstat(old_fd, &old) < 0 || old.st_uid != geteuid() ||
+	     fstatat(dir_fd, name, &entry, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(entry.st_mode) ||
+	     entry.st_dev != old.st_dev || entry.st_ino != old.st_ino))
 		return -EXDEV;
 	return io_replace(dir_fd, name, page->at, page->len, false, &err);
 }

@@ -239,7 +239,7 @@ bool run_options_parse(struct cli *cli, int argc, char **argv, struct run_option
 		{ "summary", 0, OPT_FLAG, &ret->summary, NULL,
 		  "print the summary even if stderr is not a terminal (or: PROCTOR_SUMMARY=1)" },
 		{ "quiet", 'q', OPT_FLAG, &ret->quiet, NULL,
-		  "print no summary, and no warning but that a job is not stored" },
+		  "print no summary and no warnings, except when the job is not stored" },
 		{ "syscalls", 0, OPT_FLAG, &ret->traces_syscalls, NULL,
 		  "count its system calls: slows down every process, or (strace) the job" },
 		{ "flight-recorder", 0, OPT_U64_MAYBE, &ret->flight_calls, NULL,

@@ -234,8 +234,8 @@ static bool parse_number(const struct config_key *key, struct scan text, struct 
 		break;
 	case CONFIG_FACTOR:
 	case CONFIG_PERCENT:
-		ok = scan_is_digit(*text.p) && scan_is_digit(text.end[-1]) && scan_double(&text, &n.real) &&
-		     scan_at_end(&text) && fabs(n.real) < REAL_MAX;
+		ok = scan_is_digit(*text.p) && scan_is_digit(text.end[-1]) &&
+		     scan_double(&text, &n.real) && scan_at_end(&text) && fabs(n.real) < REAL_MAX;
 		break;
 	case CONFIG_BOOL:
 	case CONFIG_SWITCH:

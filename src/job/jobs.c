@@ -469,7 +469,8 @@ void jobs_expire(struct jobs *jobs)
 	for (size_t i = jobs->roster.rows.len; i > 0; i--) {
 		const struct watched_job *w = jobs->roster.rows.at[i - 1]->watched;
 
-		if (w->ended_mono_ns && w->is_published && now_ns - w->ended_mono_ns >= JOB_ENDED_SHOWN_NS)
+		if (w->ended_mono_ns && w->is_published &&
+		    now_ns - w->ended_mono_ns >= JOB_ENDED_SHOWN_NS)
 			jobs_remove(jobs, w->row->job.handle);
 	}
 }

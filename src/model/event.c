@@ -62,6 +62,6 @@ void event_details(const struct event *e, const char *text, struct buf *to)
 	if (e->core_dumped)
 		buf_puts(to, to->len > start ? ", core dumped" : "core dumped");
 	if (e->inferred)
-		buf_puts(to, to->len > start ? " (seen by comparing scans)"
-		                             : "seen by comparing scans");
+		buf_puts(to, to->len > start ? " (inferred by comparing two ticks)"
+		                             : "inferred by comparing two ticks");
 }

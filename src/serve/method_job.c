@@ -356,7 +356,8 @@ METHOD(method_job_start)
 	pid_t pid;
 
 	if (!m->host.daemon)
-		return err_set(err, EALREADY, "this is the door of one job: ask the daemon");
+		return err_set(err, EALREADY,
+		               "this socket serves a single job; connect to the daemon's");
 	if (start_params(params, &job, err) < 0 ||
 	    find_first(m, peer, params, &job, &pid, err) < 0 ||
 	    judge_recorder(m, peer, params, pid, &job, err) < 0)

@@ -12,7 +12,8 @@
 static int check_daemon(const struct methods *m, struct err *err)
 {
 	return m->traces ? 0
-	                 : err_set(err, EALREADY, "this is the door of one job: ask the daemon");
+	                 : err_set(err, EALREADY,
+	                           "this socket serves a single job; connect to the daemon's");
 }
 
 static int id_param(const struct methods *m, const json_t *params, uint64_t *ret, struct err *err)

@@ -16,7 +16,10 @@ int db_lock_check(const char *path, const struct stat *st, struct err *err)
 	if (!S_ISREG(st->st_mode))
 		return err_set(err, EINVAL, "'%s' is not a regular file", path);
 	if (st->st_nlink > 1)
-		return err_set(err, EINVAL, "'%s' has other hard links: left alone", path);
+		return err_set(
+			err, EINVAL,
+			"'%s' has more than one hard link and is not used; remove the other links",
+			path);
 	return 0;
 }
 

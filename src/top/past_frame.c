@@ -182,8 +182,8 @@ static void fill_jobs(struct past *p, struct frame *f)
 		const struct job_key key = frame_job_key(&p->log, i);
 		uint64_t ended_ns = p->log.jobs.at[i].ended_ns;
 
-		if (ended_ns && ended_ns <= p->now_ns && ended_ns + JOB_ENDED_SHOWN_NS > p->now_ns &&
-		    frame_find_job(f, key) < 0)
+		if (ended_ns && ended_ns <= p->now_ns &&
+		    ended_ns + JOB_ENDED_SHOWN_NS > p->now_ns && frame_find_job(f, key) < 0)
 			past_frame_add_job(p, key, p->now_ns, f);
 	}
 	for (size_t i = 0; i < f->jobs.len; i++)

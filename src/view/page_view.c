@@ -213,7 +213,7 @@ static void put_charts(struct buf *to, const struct page_report *const *pages, s
 	buf_puts(
 		to,
 		"<noscript><p class=\"line quiet\">Charts that can be zoomed, the timeline of processes and the table of all"
-		" of them need scripts, which this page brings along.</p></noscript></section>\n");
+		" of them need JavaScript, which is included in this page.</p></noscript></section>\n");
 }
 
 /* What became of it, at a glance. */

@@ -51,7 +51,7 @@ static void put_losses(struct table *t, const struct status_facts *s)
 		         plural(s->missed_ticks));
 	if (s->over_quota_samples || s->over_quota_events)
 		add_line(t, "quota", INK_WARN,
-		         "%s sample%s and %s event%s of users over it left out",
+		         "%s sample%s and %s event%s dropped: users over their storage quota",
 		         format_count(s->over_quota_samples).at, plural(s->over_quota_samples),
 		         format_count(s->over_quota_events).at, plural(s->over_quota_events));
 }

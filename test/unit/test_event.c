@@ -56,7 +56,7 @@ static void test_event_details__mentions_core_and_inferred(void **state)
 	(void)state;
 	assert_details(&e, NULL, "core dumped");
 	e = (struct event){ .kind = EVENT_EXIT, .inferred = true };
-	assert_details(&e, NULL, "seen by comparing scans");
+	assert_details(&e, NULL, "inferred by comparing two ticks");
 	e = (struct event){ .kind = EVENT_EXEC, .text = { 2, 7 } };
 	assert_details(&e, "..make -j2", "make -j");
 	e = (struct event){ .kind = EVENT_EXIT };

@@ -173,8 +173,8 @@ static void test_json_read_text__reads_every_character_that_the_writer_escapes(v
 		n = encode(c, utf8);
 		buf_reset(&written);
 		json_strn(&j, utf8, n);
-		if (!json_read_text(scan_mem(written.at + 1, written.len - 2), &text) || text.len != n ||
-		    memcmp(text.at, utf8, n) != 0)
+		if (!json_read_text(scan_mem(written.at + 1, written.len - 2), &text) ||
+		    text.len != n || memcmp(text.at, utf8, n) != 0)
 			fail_msg("U+%04X: %s", (unsigned)c, written.at);
 	}
 	buf_done(&written);

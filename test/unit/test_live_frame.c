@@ -92,11 +92,11 @@ static json_t *many_sheets(void)
 	json_t *sheets = json_array(), *job;
 
 	for (int i = 1; i <= SHEETS; i++)
-		json_array_append_new(sheets, json_pack("{s:i,s:s,s:f,s:f}", "sheet_num", i, "status",
-		                                        "completed", "started_at", 1000.0 + i, "ended_at",
-		                                        1000.5 + i));
-	job = json_pack("{s:s,s:s,s:f,s:o}", "job_id", "train", "status", "running", "started_at", 1000.0,
-	                "sheets", sheets);
+		json_array_append_new(sheets, json_pack("{s:i,s:s,s:f,s:f}", "sheet_num", i,
+		                                        "status", "completed", "started_at",
+		                                        1000.0 + i, "ended_at", 1000.5 + i));
+	job = json_pack("{s:s,s:s,s:f,s:o}", "job_id", "train", "status", "running", "started_at",
+	                1000.0, "sheets", sheets);
 	return json_pack("{s:[o]}", "jobs", job);
 }
 
@@ -119,7 +119,8 @@ static void test_live_frame__shows_deaths_whatever_the_number_of_sheets(void **s
 	assert_int_equal(trouble, 2); /* the anomaly and the kill */
 	assert_in_range(f.events.len, 100, 1000);
 	assert_string_equal(frame_str(&f, f.events.at[f.events.len - 1].kind), "kill");
-	assert_string_equal(frame_str(&f, f.events.at[f.events.len - 3].what), "sheet 30000 is done");
+	assert_string_equal(frame_str(&f, f.events.at[f.events.len - 3].what),
+	                    "sheet 30000 is done");
 	for (size_t i = 0; i < ARRAY_LEN(loaded); i++)
 		json_decref(loaded[i]);
 	program_names_done(&names);

@@ -112,7 +112,9 @@ static void test_status_view__shows_what_a_quota_left_out(void **state)
 	(void)state;
 	s.over_quota_samples = 1200;
 	s.over_quota_events = 1;
-	assert_shows(&s, "quota      1,200 samples and 1 event of users over it left out\n");
+	assert_shows(
+		&s,
+		"quota      1,200 samples and 1 event dropped: users over their storage quota\n");
 }
 
 static void test_status_view__names_what_was_never_read(void **state)
