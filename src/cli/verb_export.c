@@ -270,7 +270,56 @@ static const struct format formats[] = {
 	  put_sample, put_event, put_process_sample, put_gpu_sample, end_tick, end_job_trace,
 	  end_trace },
 };
-#define WHATS "processes, samples, events, process-samples, gpus or jobs"
+
+/* The names of the formats, or of the parts of those that are written one part at a time. Equal names follow each other. */
+static void list_names(bool parts, const char *between, const char *before_last, struct buf *to)
+{
+	const char *names[ARRAY_LEN(formats)];
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
+		const char *name = parts ? formats[i].what : formats[i].name;
+
+		if (name && (!n || strcmp(name, names[n - 1]) != 0))
+			names[n++] = name;
+	}
+	for (size_t i = 0; i < n; i++)
+		buf_printf(to, "%s%s", !i ? "" : i == n - 1 ? before_last : between, names[i]);
+}
+
+/* The format that has parts, with its default, which is the first. */
+static const struct format *format_with_parts(void)
+{
+	const struct format *f = formats;
+
+	while (!f->what)
+		f++;
+	return f;
+}
+
+/* The same as options have them: as help, and as choices. */
+struct format_names {
+	struct buf formats, format_choices, parts, parts_help, part_choices;
+};
+
+static void format_names_init(struct format_names *n)
+{
+	list_names(false, ", ", " or ", &n->formats);
+	list_names(false, " ", " ", &n->format_choices);
+	list_names(true, ", ", " or ", &n->parts);
+	buf_printf(&n->parts_help, "of %s: %s (default: %s)", format_with_parts()->name,
+	           n->parts.at, format_with_parts()->what);
+	list_names(true, " ", " ", &n->part_choices);
+}
+
+static void format_names_done(struct format_names *n)
+{
+	buf_done(&n->formats);
+	buf_done(&n->format_choices);
+	buf_done(&n->parts);
+	buf_done(&n->parts_help);
+	buf_done(&n->part_choices);
+}
 
 static int flush(void *self)
 {
@@ -426,12 +475,13 @@ static int write_file(struct export *x, const struct format *f, const char *file
 }
 
 /* NULL, logged: there is no such format. */
-static const struct format *find_format(const struct cli *cli, const char *name, const char *what)
+static const struct format *find_format(const struct cli *cli, const struct format_names *names,
+                                        const char *name, const char *what)
 {
 	bool is_known = false, has_parts = false;
 
 	if (!name) {
-		cli_usage(cli, "--format is needed: jsonl, csv or chrome-trace");
+		cli_usage(cli, "--format is needed: %s", names->formats.at);
 		return NULL;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
@@ -445,11 +495,12 @@ static const struct format *find_format(const struct cli *cli, const char *name,
 		has_parts |= f->what != NULL;
 	}
 	if (!is_known)
-		cli_usage(cli, "--format '%s': write jsonl, csv or chrome-trace", name);
+		cli_usage(cli, "--format '%s': write %s", name, names->formats.at);
 	else if (has_parts)
-		cli_usage(cli, "--what '%s': write " WHATS, what);
+		cli_usage(cli, "--what '%s': write %s", what, names->parts.at);
 	else
-		cli_usage(cli, "--what is only for csv; %s always contains everything", name);
+		cli_usage(cli, "--what is only for %s; %s always contains everything",
+		          format_with_parts()->name, name);
 	return NULL;
 }
 
@@ -508,16 +559,15 @@ static int find_named(struct export *x, char **names, int n)
 	return CLI_OK;
 }
 
-static int run(struct cli *cli, int argc, char **argv)
+static int export_jobs(struct cli *cli, const struct format_names *names, int argc, char **argv)
 {
 	const char *name = NULL, *what = NULL, *file = NULL;
 	struct job_filter_options which = { 0 };
 	const struct opt opts[] = {
-		{ "format", 0, OPT_TEXT, &name, "FORMAT", "jsonl, csv or chrome-trace",
-		  "jsonl csv chrome-trace" },
-		{ "what", 0, OPT_TEXT, &what, "WHAT",
-		  "csv: processes (default), samples, events, process-samples, gpus, jobs",
-		  "processes samples events process-samples gpus jobs" },
+		{ "format", 0, OPT_TEXT, &name, "FORMAT", names->formats.at,
+		  names->format_choices.at },
+		{ "what", 0, OPT_TEXT, &what, "WHAT", names->parts_help.at,
+		  names->part_choices.at },
 		{ "output", 'o', OPT_PATH, &file, "FILE", "write to this file instead of stdout" },
 		JOB_FILTER_OPTIONS(&which),
 		CLI_COMMON_OPTS(cli),
@@ -533,7 +583,7 @@ static int run(struct cli *cli, int argc, char **argv)
 		return cli_usage(cli, "at most %d jobs at once", JOBS_EXPORTED);
 	if (words && job_filter_options_given(&which))
 		return cli_usage(cli, "name jobs or select them by options, not both");
-	format = find_format(cli, name, what);
+	format = find_format(cli, names, name, what);
 	if (!format)
 		return CLI_USAGE;
 	status = job_filter_options_make(cli, &which, clock_wall_ns(), &filter);
@@ -550,10 +600,21 @@ static int run(struct cli *cli, int argc, char **argv)
 	return status;
 }
 
+static int run(struct cli *cli, int argc, char **argv)
+{
+	struct format_names names = { 0 };
+	int status;
+
+	format_names_init(&names);
+	status = export_jobs(cli, &names, argc, argv);
+	format_names_done(&names);
+	return status;
+}
+
 const struct verb verb_export = {
 	.name = "export",
 	.summary = "export jobs as JSON lines, CSV, or a trace for Perfetto",
-	.usage = "[JOB]… --format jsonl|csv|chrome-trace [--what WHAT] [-o FILE]",
+	.usage = "[JOB]… --format FORMAT [--what WHAT] [-o FILE]",
 	.about = CLI_JOB_HELP
 	"\nOpen a chrome-trace in ui.perfetto.dev or chrome://tracing: processes, sheets and phases are\n"
 	"slices, and what the job and its processes used over time are counters. Several jobs, named or\n"

@@ -136,16 +136,16 @@ static void put_cell_metric(struct buf *sql, enum proc_metric id)
  * searches (w) for the few in between. */
 static void put_process_metrics(struct buf *sql)
 {
+	struct column_set cells = column_set(COLUMNS_CELLS);
+
 	buf_printf(sql,
 	           "CREATE VIEW process_metrics AS SELECT s.id << %d | (p.id & %lld) AS id,"
 	           " s.id AS snapshot_id, p.pid AS pid, p.ppid AS ppid, p.command AS command,"
 	           " substr('%s', coalesce(x.state, w.state, b.state) + 1, 1) AS state",
 	           SCHEMA_SLOT_BITS, (long long)SCHEMA_SLOTS - 1, column_states);
 	put_cell(sql, "cpu", "/10.0", "cpu_percent");
-	put_cell_metric(sql, PROC_RSS);
-	put_cell_metric(sql, PROC_VMS);
-	put_cell_metric(sql, PROC_THREADS);
-	put_cell_metric(sql, PROC_FDS);
+	for (size_t i = 0; i < CELL_METRICS; i++)
+		put_cell_metric(sql, cells.id[i]);
 	buf_printf(
 		sql,
 		", max(0.0, s.boot_us/1e6 - p.start_ticks/%d.0) AS age_seconds, j.job_id AS job_id,"

@@ -8,8 +8,9 @@ import subprocess
 
 import pytest
 
-VERBS = ["run", "sheet", "mark", "phase", "ls", "report", "why", "events", "diff", "insights", "export", "summary", "syscalls", "trace", "rm", "daemon", "status", "pressure", "snapshot", "record",
-	 "top", "sql", "doctor", "backtest", "estimate", "import"]
+from conftest import BINARY
+
+VERBS = [verb["name"] for group in json.loads(subprocess.run([BINARY, "describe"], stdout=subprocess.PIPE, check=True).stdout)["groups"] for verb in group["verbs"]]
 
 
 def one_line(text):
