@@ -105,7 +105,7 @@ static int64_t add_process(struct store *st, const struct snapshot *snap, const 
 	};
 	int64_t id = process_table_add(st, &row, err);
 
-	user_flow_add(st, user_flow_payer(snap, e->job, e->uid), PROCESS_BYTES);
+	store_quota_add(st, store_quota_payer(snap, e->job, e->uid), PROCESS_BYTES);
 	if (id > 0)
 		map_put(&st->processes.known, proc_key(e->id), (uint64_t)id);
 	return id;
@@ -146,7 +146,7 @@ static int put_one(struct store *st, const struct event *e, const char *text, in
 	cleanup(buf_done) struct buf details = { .max = DETAILS_MAX };
 
 	event_details(e, text, &details);
-	user_flow_add(st, payer, EVENT_BYTES + details.len + e->name.len);
+	store_quota_add(st, payer, EVENT_BYTES + details.len + e->name.len);
 	if (e->kind == EVENT_SIGNAL && e->count)
 		buf_printf(&details, ", and %lld more like it", (long long)e->count);
 	return statement_run(st, &statements[0],
@@ -191,19 +191,19 @@ static int put_process_event(struct store *st, const struct snapshot *snap, cons
 {
 	int64_t proc = find_process(st, live_processes_at(st, snap), e, err);
 	bool has_row = e->kind != EVENT_TOTALS && (e->kind != EVENT_EXEC || e->job >= 0);
-	uint32_t payer = user_flow_payer(snap, e->job, e->uid);
-	enum user_flow_level level = user_flow_level(st, payer);
+	uint32_t payer = store_quota_payer(snap, e->job, e->uid);
+	enum store_quota_level level = store_quota_level(st, payer);
 	int r;
 
 	if (proc < 0)
 		return (int)proc;
-	if (level == USER_FLOW_NOTHING && !proc) {
-		user_flow_losses(st, payer)->events++;
-		user_flow_losses(st, payer)->processes += is_birth(e);
+	if (level == STORE_QUOTA_NOTHING && !proc) {
+		store_quota_losses(st, payer)->events++;
+		store_quota_losses(st, payer)->processes += is_birth(e);
 		return 0;
 	}
-	if (level >= USER_FLOW_ENDS && has_row && e->kind != EVENT_KILL && e->kind != EVENT_OOM) {
-		user_flow_losses(st, payer)->events++;
+	if (level >= STORE_QUOTA_ENDS && has_row && e->kind != EVENT_KILL && e->kind != EVENT_OOM) {
+		store_quota_losses(st, payer)->events++;
 		has_row = false;
 	}
 	if ((e->kind == EVENT_SIGNAL || !proc) && !may_store(st, e))
@@ -233,19 +233,18 @@ static int put_text(struct store *st, const struct snapshot *snap, enum event_ki
 /* What was left out of users above their limits. */
 static int put_user_losses(struct store *st, const struct snapshot *snap, struct err *err)
 {
-	struct user_flow u;
+	struct store_quota u;
 	int r = 0;
 
-	while (r == 0 && user_flow_next_report(st, &u)) {
+	while (r == 0 && store_quota_next_report(st, &u)) {
 		char text[256];
 
-		snprintf(
-			text, sizeof text,
-			"user %u exceeds its share of the store; left out: samples %llu, "
+		snprintf(text, sizeof text,
+		         "user %u exceeds its share of the store; left out: samples %llu, "
 		         "events %llu, processes %llu",
-			u.uid, (unsigned long long)u.losses.samples,
-			(unsigned long long)u.losses.events,
-			(unsigned long long)u.losses.processes);
+		         u.uid, (unsigned long long)u.losses.samples,
+		         (unsigned long long)u.losses.events,
+		         (unsigned long long)u.losses.processes);
 		r = put_text(st, snap, EVENT_LOSS,
 		             (int64_t)(u.losses.samples + u.losses.events + u.losses.processes),
 		             text, err);
@@ -277,7 +276,7 @@ static int put_other_event(struct store *st, const struct snapshot *snap, const 
 	                 (e->kind == EVENT_GPU && e->job >= 0);
 
 	return put_one(st, e, snap->text.at, 0, is_of_job ? job_table_row(st, e->job) : 0,
-	               user_flow_payer(snap, e->job, 0), err);
+	               store_quota_payer(snap, e->job, 0), err);
 }
 
 /* Whether it gets a row of its own. A timer may send a thousand signals a second. */

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "model/past_run.h"
 #include "store/store_handle.h"
+#include "store/transaction.h"
 
 static const struct migration migrations[] = {
 	{ 7,

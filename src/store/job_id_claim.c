@@ -6,6 +6,7 @@
 
 #include "model/job_numbering.h"
 #include "store/store_handle.h"
+#include "store/transaction.h"
 
 struct wanted_id {
 	struct store *store;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "store/store_handle.h"
+#include "store/transaction.h"
 
 /* Ids are never given again: a recorder that watched the job may remember them for a minute, and readers
  * that follow events go on after the last one they saw. The note is newer than all that is deleted. */

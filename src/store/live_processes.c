@@ -128,7 +128,7 @@ static int add_process(struct store *st, const struct snapshot *snap, const stru
 
 	if (id < 0)
 		return (int)id;
-	user_flow_add(st, life->payer, PROCESS_BYTES + row.command_len);
+	store_quota_add(st, life->payer, PROCESS_BYTES + row.command_len);
 	life->proc = id;
 	return 0;
 }
@@ -203,10 +203,11 @@ static int put_detail(struct store *st, struct life *life, const struct proc_sna
 		if (!is_noise(st->details.id[i]))
 			hash = hash_bytes(hash, &values[i], sizeof values[i]);
 	}
-	if (!any || (!is_full && (hash == life->detail_hash || !user_flow_is_due(st, life->payer))))
+	if (!any ||
+	    (!is_full && (hash == life->detail_hash || !store_quota_is_due(st, life->payer))))
 		return 0;
 	life->detail_hash = hash;
-	user_flow_add(st, life->payer, DETAIL_BYTES);
+	store_quota_add(st, life->payer, DETAIL_BYTES);
 	return sample_table_put_detail(
 		st,
 		sample_table_id(st->snapshots.keyframe.id, life->proc, st->snapshots.keyframe.at),
@@ -300,11 +301,11 @@ static int put_latest(struct store *st, const struct snapshot *snap, struct err 
 
 	for (size_t i = 0; r == 0 && i < MIN(snap->jobs.len, l->latest.len); i++) {
 		struct buf *text = &l->latest.at[i];
-		uint32_t payer = user_flow_payer(snap, (int32_t)i, 0);
+		uint32_t payer = store_quota_payer(snap, (int32_t)i, 0);
 
-		if (!user_flow_is_due(st, payer))
+		if (!store_quota_is_due(st, payer))
 			continue;
-		user_flow_add(st, payer, text->len);
+		store_quota_add(st, payer, text->len);
 		if (text->len)
 			buf_puts(text, "]");
 		r = job_table_put_latest(st, &snap->jobs.at[i], text, err);
@@ -428,12 +429,12 @@ static int put_cells(struct store *st, const struct proc_snap *p, const struct r
 		life->reading = *reading;
 		return 0;
 	}
-	if (!is_full && !user_flow_is_due(st, life->payer)) {
-		user_flow_losses(st, life->payer)->samples++;
+	if (!is_full && !store_quota_is_due(st, life->payer)) {
+		store_quota_losses(st, life->payer)->samples++;
 		return 0;
 	}
 	life->reading = *reading;
-	user_flow_add(st, life->payer, is_full ? BASE_BYTES : CHANGE_BYTES);
+	store_quota_add(st, life->payer, is_full ? BASE_BYTES : CHANGE_BYTES);
 	return is_full ? put_base(st, life, cells, err) : put_change(st, life, cells, err);
 }
 
@@ -561,7 +562,7 @@ static int put_one(struct store *st, const struct snapshot *snap, const struct p
 		return r;
 	push_index(&st->processes.next, index);
 	life = &st->processes.lives.at[index];
-	life->payer = user_flow_payer(snap, p->job, p->s.uid);
+	life->payer = store_quota_payer(snap, p->job, p->s.uid);
 	if (life->is_fresh)
 		r = begin_process(st, snap, p, life, err);
 	return r < 0 ? r : put_process(st, snap, p, life, err);
@@ -580,15 +581,15 @@ static void begin_slots(struct live_processes *l)
 /* Those that have rows go on in them. */
 static bool may_store(struct store *st, const struct snapshot *snap, const struct proc_snap *p)
 {
-	uint32_t payer = user_flow_payer(snap, p->job, p->s.uid);
+	uint32_t payer = store_quota_payer(snap, p->job, p->s.uid);
 	const struct life *life;
 
-	if (user_flow_level(st, payer) < USER_FLOW_NOTHING)
+	if (store_quota_level(st, payer) < STORE_QUOTA_NOTHING)
 		return true;
 	life = find_life(st, &st->processes.live, p->s.id.pid);
 	if (life && proc_id_eq(life->id, p->s.id))
 		return true;
-	user_flow_losses(st, payer)->samples++;
+	store_quota_losses(st, payer)->samples++;
 	return false;
 }
 

@@ -5,6 +5,7 @@
 
 #include "model/pattern.h"
 #include "store/store_handle.h"
+#include "store/transaction.h"
 
 static const struct migration migrations[] = {
 	{ 8,

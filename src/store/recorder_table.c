@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+#include "store/recorder_table.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "store/store_handle.h"
+#include "store/transaction.h"
 
 #define ENDED_WHEN_BRIEF 8 /* dead recorders that a brief one takes care of */
 

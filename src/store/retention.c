@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "store/store_handle.h"
+#include "store/transaction.h"
 
 #define GRACE_NS (UINT64_C(3600) * NS_PER_S)
 #define REBOOT_GRACE_NS (UINT64_C(24) * 3600 * NS_PER_S)

@@ -50,7 +50,7 @@ DEFINE_CLEANUP(struct store *, store_close)
  *   -ENOSPC  the disk is full (or nearly: less than 256 MiB and 1 % are free)
  *   -EBUSY   others have been writing for half a second, or for half a minute when a job ends */
 int store_put(struct store *st, const struct snapshot *snap, struct err *err) must_check;
-/* What was left out of users that stored too much (user_flow.h). */
+/* What was left out of users that stored too much (store_quota.h). */
 struct store_left_out {
 	uint64_t samples, events, processes;
 };

@@ -15,7 +15,7 @@
 #include "store/statement.h"
 #include "store/store.h"
 #include "store/store_table.h"
-#include "store/user_flow.h"
+#include "store/store_quota.h"
 
 struct event_flow {
 	double nonjob_processes; /* lives outside jobs that were stored: a leaky bucket */
@@ -63,7 +63,7 @@ struct store {
 	struct snapshots_put snapshots;
 	struct event_flow events;
 	struct retention_run retention;
-	struct user_flows flows;
+	struct store_quotas quotas;
 };
 
 /* store_open.c */
@@ -74,26 +74,6 @@ int store_examine(struct store *st, struct err *err) must_check;
 int store_connect(struct store *st, struct err *err) must_check;
 /* After -EUCLEAN or -ESTALE: sets the damaged file aside and opens anew. */
 int store_recover(struct store *st, int cause, struct err *err) must_check;
-
-/* transaction.c: the lock, BEGIN … COMMIT or ROLLBACK, and the checkpoint when it is due. */
-#define TRANSACTION_WRITE_NS (500 * NS_PER_MS) /* how long a snapshot waits: another comes soon */
-#define TRANSACTION_START_NS (10 * NS_PER_S)   /* … the start of a job */
-#define TRANSACTION_END_NS (30 * NS_PER_S)     /* … the end of a job, which matters most */
-int transaction_begin(struct store *st, uint64_t patience_ns, struct err *err) must_check;
-/* result < 0: rolls back, and returns it. */
-int transaction_end(struct store *st, int result, struct err *err) must_check;
-/* After the end: what was committed survives a power cut when this returns. */
-int transaction_sync(struct store *st, struct err *err) must_check;
-void transaction_checkpoint(struct store *st, bool all);
-
-/* recorder_table.c */
-int recorder_table_begin(struct store *st, struct err *err) must_check; /* within a transaction */
-void recorder_table_undo(struct store *st);                             /* after a rollback */
-/* Our own end, with the last snapshot (0: none). `has_live_processes`: some process was still there. */
-int recorder_table_end(struct store *st, int64_t snapshot, uint64_t wall_ns,
-                       bool has_live_processes, struct err *err) must_check;
-/* Whether the job of a brief recorder has ended, and with it the recorder. */
-bool recorder_table_is_over(const struct store *st, size_t live_processes);
 
 /* event_table.c: what could not be stored, as events. */
 int event_table_put_gap(struct store *st, const struct store_gap *gap, struct err *err) must_check;

@@ -6,9 +6,11 @@
 
 #include "base/io.h"
 #include "sqlite/db_file.h"
+#include "store/recorder_table.h"
 #include "store/schema.h"
 #include "store/side_store.h"
 #include "store/store_handle.h"
+#include "store/transaction.h"
 
 #define OPEN_PATIENCE_NS TRANSACTION_START_NS
 #define EXAMINE_NS (20 * NS_PER_S)
@@ -378,7 +380,7 @@ int store_open(const struct store_options *o, struct store **ret, const char **r
 	if (r < 0)
 		return r;
 	st->is_open = true;
-	user_flow_open(st);
+	store_quota_open(st);
 	*ret_notice = store_take_notice(st);
 	*ret = TAKE_PTR(st);
 	return 0;
@@ -431,7 +433,7 @@ void store_close(struct store *st)
 	map_done(&st->jobs.index);
 	map_done(&st->events.signals);
 	map_done(&st->statements);
-	user_flow_done(&st->flows);
+	store_quota_done(&st->quotas);
 	free(st->kind);
 	free(st);
 }

@@ -7,7 +7,9 @@
 
 #include "base/clock.h"
 #include "sqlite/db_file.h"
+#include "store/recorder_table.h"
 #include "store/store_handle.h"
+#include "store/transaction.h"
 
 #define EVENT_NEEDS_BYTES 512
 #define PROCESS_NEEDS_BYTES 128
@@ -20,7 +22,7 @@ static int put_tables(struct store *st, const struct snapshot *snap, struct err 
 	int r = 0;
 
 	st->processes.next_process = 0; /* other recorders may have added some */
-	user_flow_begin(st, snap);
+	store_quota_begin(st, snap);
 	for (size_t i = 0; r == 0 && i < store_table_count; i++)
 		if (store_tables[i]->put && (store_tables[i]->on_flush || !snap->events_only))
 			r = store_tables[i]->put(st, snap, err);
@@ -116,7 +118,7 @@ int store_put(struct store *st, const struct snapshot *snap, struct err *err)
 
 struct store_left_out store_left_out(const struct store *st)
 {
-	return user_flow_left_out(&st->flows);
+	return store_quota_left_out(&st->quotas);
 }
 
 int store_put_gap(struct store *st, const struct store_gap *gap, struct err *err)

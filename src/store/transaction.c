@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+#include "store/transaction.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "store/recorder_table.h"
 #include "store/store_handle.h"
 
 static const struct statement begin_statement = { "BEGIN IMMEDIATE" };

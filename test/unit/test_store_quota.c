@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "store/user_flow.h"
+#include "store/store_quota.h"
 
 #include "store_kit.h"
 
@@ -25,9 +25,9 @@ static struct store_left_out store_world(const char *dir, double burst_bytes, un
 	struct store_left_out left_out;
 	struct world w;
 
-	assert_true(st->flows.burst_bytes > 0 && st->flows.bytes_per_s > 0);
-	st->flows.burst_bytes = burst_bytes;
-	st->flows.bytes_per_s = 0;
+	assert_true(st->quotas.burst_bytes > 0 && st->quotas.bytes_per_s > 0);
+	st->quotas.burst_bytes = burst_bytes;
+	st->quotas.bytes_per_s = 0;
 	world_init(&w, 71);
 	for (unsigned i = 0; i < ticks; i++)
 		world_put(&w, st);
@@ -37,7 +37,7 @@ static struct store_left_out store_world(const char *dir, double burst_bytes, un
 	return left_out;
 }
 
-static void test_user_flow__thins_samples_before_it_drops_anything_else(void **state)
+static void test_store_quota__thins_samples_before_it_drops_anything_else(void **state)
 {
 	char *all = world_dir(), *thinned = world_dir();
 	struct store_left_out none = store_world(all, 0, 130);
@@ -59,7 +59,7 @@ static void test_user_flow__thins_samples_before_it_drops_anything_else(void **s
 	world_rmdir(thinned);
 }
 
-static void test_user_flow__stores_no_new_process_far_beyond_the_burst(void **state)
+static void test_store_quota__stores_no_new_process_far_beyond_the_burst(void **state)
 {
 	char *all = world_dir(), *cut = world_dir();
 
@@ -74,31 +74,31 @@ static void test_user_flow__stores_no_new_process_far_beyond_the_burst(void **st
 	world_rmdir(cut);
 }
 
-static void test_user_flow__has_no_limit_for_root_and_recovers(void **state)
+static void test_store_quota__has_no_limit_for_root_and_recovers(void **state)
 {
 	char *dir = world_dir();
 	struct store *st = open_owned(dir);
 	struct snapshot snap = { .boot_ns = NS_PER_S };
 
 	(void)state;
-	user_flow_begin(st, &snap);
-	user_flow_add(st, 0, SIZE_MAX / 2);
-	user_flow_add(st, USER, (size_t)(st->flows.burst_bytes * 0.65));
-	user_flow_begin(st, &snap);
-	assert_int_equal(user_flow_level(st, 0), USER_FLOW_ALL);
-	assert_int_equal(user_flow_level(st, USER + 1), USER_FLOW_ALL);
-	assert_int_equal(user_flow_level(st, USER), USER_FLOW_EVERY_2ND + 1);
+	store_quota_begin(st, &snap);
+	store_quota_add(st, 0, SIZE_MAX / 2);
+	store_quota_add(st, USER, (size_t)(st->quotas.burst_bytes * 0.65));
+	store_quota_begin(st, &snap);
+	assert_int_equal(store_quota_level(st, 0), STORE_QUOTA_ALL);
+	assert_int_equal(store_quota_level(st, USER + 1), STORE_QUOTA_ALL);
+	assert_int_equal(store_quota_level(st, USER), STORE_QUOTA_EVERY_2ND + 1);
 	st->snapshots.keyframe.at = 4;
-	assert_true(user_flow_is_due(st, USER));
+	assert_true(store_quota_is_due(st, USER));
 	st->snapshots.keyframe.at = 6;
-	assert_false(user_flow_is_due(st, USER));
-	snap.boot_ns += (uint64_t)(st->flows.burst_bytes / st->flows.bytes_per_s * 1e9);
-	user_flow_begin(st, &snap);
-	assert_int_equal(user_flow_level(st, USER), USER_FLOW_ALL);
+	assert_false(store_quota_is_due(st, USER));
+	snap.boot_ns += (uint64_t)(st->quotas.burst_bytes / st->quotas.bytes_per_s * 1e9);
+	store_quota_begin(st, &snap);
+	assert_int_equal(store_quota_level(st, USER), STORE_QUOTA_ALL);
 	store_close(st);
 	world_rmdir(dir);
 }
 
-RUN_TESTS(TEST(test_user_flow__thins_samples_before_it_drops_anything_else),
-          TEST(test_user_flow__stores_no_new_process_far_beyond_the_burst),
-          TEST(test_user_flow__has_no_limit_for_root_and_recovers))
+RUN_TESTS(TEST(test_store_quota__thins_samples_before_it_drops_anything_else),
+          TEST(test_store_quota__stores_no_new_process_far_beyond_the_burst),
+          TEST(test_store_quota__has_no_limit_for_root_and_recovers))

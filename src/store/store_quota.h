@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* store_quota.h - how much each user has stored by what their processes do: a burst, and a steady rate after that. Above
+ * half of the burst the samples of their processes are thinned: every 2nd tick, every 4th … Near its end only starts and
+ * ends of processes are kept, and far beyond it not even those of new processes. What is left out is counted and
+ * reported. Root and the owner of the store have no such limit, nor has the store of a single job. */
+#pragma once
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "model/snapshot.h"
+#include "store/store.h"
+
+#define STORE_QUOTA_BURST_BYTES ((uint64_t)32 << 20) /* or 1/64 of a small disk */
+#define STORE_QUOTA_BYTES_PER_S ((uint64_t)64 << 10) /* or what fills a quarter of it in a week */
+
+enum store_quota_level {
+	STORE_QUOTA_ALL,
+	STORE_QUOTA_EVERY_2ND, /* and 4th, 8th, 16th */
+	STORE_QUOTA_ENDS = 5,  /* starts and ends of processes, kills */
+	STORE_QUOTA_NOTHING,   /* of processes that begin */
+};
+
+struct store_quota {
+	uint32_t uid;
+	enum store_quota_level level;
+	double bytes; /* of the burst that are used */
+	struct store_left_out losses;
+	uint64_t reported_ns; /* boot clock, 0: never */
+};
+
+struct store_quotas {
+	VEC(struct store_quota) users;
+	struct map index;
+	double burst_bytes, bytes_per_s; /* 0: no limits */
+	uint64_t boot_ns;
+	struct store_left_out left_out; /* of all, as far as it is reported */
+};
+
+/* By the size of the disk. */
+void store_quota_open(struct store *st);
+void store_quota_done(struct store_quotas *f);
+/* A transaction begins. */
+void store_quota_begin(struct store *st, const struct snapshot *snap);
+/* The user that it is counted for: the owner of its job, unless that is root. */
+uint32_t store_quota_payer(const struct snapshot *snap, int32_t job, uint32_t uid);
+void store_quota_add(struct store *st, uint32_t uid, size_t bytes);
+/* Whether changes of this user's processes are written at this tick. */
+bool store_quota_is_due(const struct store *st, uint32_t uid);
+enum store_quota_level store_quota_level(const struct store *st, uint32_t uid);
+/* Of the user, for what is left out now. Only for a user that is above a level. */
+struct store_left_out *store_quota_losses(struct store *st, uint32_t uid);
+/* Of all, up to now. */
+struct store_left_out store_quota_left_out(const struct store_quotas *f);
+/* The next user over its limit whose losses are due to be reported, which counts as done; false: none. */
+bool store_quota_next_report(struct store *st, struct store_quota *ret);
