@@ -4,6 +4,7 @@
  * and night, would fill any disk: outside jobs a long storm is stored up to a bound (about 200 bytes
  * per life, so at most 1 GB a day), and what is left out is counted and recorded. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -233,23 +234,20 @@ static int put_text(struct store *st, const struct snapshot *snap, enum event_ki
 /* What was left out of users above their limits. */
 static int put_user_losses(struct store *st, const struct snapshot *snap, struct err *err)
 {
-	struct store_quota u;
+	struct store_quota_report report;
 	int r = 0;
 
-	while (r == 0 && store_quota_next_report(st, &u)) {
-		char text[256];
+	while (r == 0 && store_quota_next_report(st, &report)) {
+		const struct store_left_out *n = &report.losses;
+		char text[sizeof st->quotas.notice];
 
 		snprintf(text, sizeof text,
-		         "user %u exceeds its share of the store; left out: samples %llu, "
-		         "events %llu, processes %llu",
-		         u.uid, (unsigned long long)u.losses.samples,
-		         (unsigned long long)u.losses.events,
-		         (unsigned long long)u.losses.processes);
-		r = put_text(st, snap, EVENT_LOSS,
-		             (int64_t)(u.losses.samples + u.losses.events + u.losses.processes),
+		         "user %u exceeds its share of the store; left out: samples %" PRIu64
+		         ", events %" PRIu64 ", processes %" PRIu64,
+		         report.uid, n->samples, n->events, n->processes);
+		r = put_text(st, snap, EVENT_LOSS, (int64_t)(n->samples + n->events + n->processes),
 		             text, err);
-		if (!st->notice[0])
-			snprintf(st->notice, sizeof st->notice, "%s", text);
+		memcpy(st->quotas.notice, text, sizeof text);
 	}
 	return r;
 }

@@ -35,6 +35,7 @@ static int put_tables(struct store *st, const struct snapshot *snap, struct err 
 static void commit(struct store *st, const struct snapshot *snap)
 {
 	st->own_event[0] = '\0';
+	store_quota_commit(st);
 	if (snap->events_only) {
 		live_processes_trim_known(st);
 	} else {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/store_quota.h"
 
+#include <stdio.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -12,21 +13,21 @@
 
 void store_quota_open(struct store *st)
 {
-	struct store_quotas *f = &st->quotas;
+	struct store_quotas *q = &st->quotas;
 	struct statvfs fs;
 	double size;
 
 	if (!st->is_owner || statvfs(st->path, &fs) < 0)
 		return;
 	size = (double)fs.f_blocks * (double)fs.f_frsize;
-	f->burst_bytes = MIN((double)STORE_QUOTA_BURST_BYTES, size / 64);
-	f->bytes_per_s = MIN((double)STORE_QUOTA_BYTES_PER_S, size / 4 / WEEK_S);
+	q->burst_bytes = MIN((double)STORE_QUOTA_BURST_BYTES, size / 64);
+	q->bytes_per_s = MIN((double)STORE_QUOTA_BYTES_PER_S, size / 4 / WEEK_S);
 }
 
-void store_quota_done(struct store_quotas *f)
+void store_quota_done(struct store_quotas *q)
 {
-	vec_done(&f->users);
-	map_done(&f->index);
+	vec_done(&q->users);
+	map_done(&q->index);
 }
 
 /* Half of the burst is free, then there is a level for each tenth. */
@@ -42,14 +43,26 @@ static enum store_quota_level level_of(double used)
 
 void store_quota_begin(struct store *st, const struct snapshot *snap)
 {
-	struct store_quotas *f = &st->quotas;
-	double passed_s = (double)(snap->boot_ns - MIN(f->boot_ns, snap->boot_ns)) / 1e9;
+	struct store_quotas *q = &st->quotas;
+	double passed_s = (double)(snap->boot_ns - MIN(q->boot_ns, snap->boot_ns)) / 1e9;
 
-	f->boot_ns = snap->boot_ns;
-	vec_each(&f->users, u) {
-		u->bytes = MAX(0.0, u->bytes - passed_s * f->bytes_per_s);
-		u->level = level_of(u->bytes / f->burst_bytes);
+	q->boot_ns = snap->boot_ns;
+	vec_each(&q->users, u) {
+		u->committed.bytes = MAX(0.0, u->committed.bytes - passed_s * q->bytes_per_s);
+		u->now = u->committed;
+		u->level = level_of(u->now.bytes / q->burst_bytes);
 	}
+	q->notice[0] = '\0';
+}
+
+void store_quota_commit(struct store *st)
+{
+	struct store_quotas *q = &st->quotas;
+
+	vec_each(&q->users, u)
+		u->committed = u->now;
+	if (q->notice[0] && !st->notice[0])
+		snprintf(st->notice, sizeof st->notice, "%s", q->notice);
 }
 
 uint32_t store_quota_payer(const struct snapshot *snap, int32_t job, uint32_t uid)
@@ -70,16 +83,16 @@ static struct store_quota *find(const struct store *st, uint32_t uid)
 
 static struct store_quota *find_or_add(struct store *st, uint32_t uid)
 {
-	struct store_quotas *f = &st->quotas;
+	struct store_quotas *q = &st->quotas;
 	struct store_quota *u = find(st, uid);
 
 	if (u)
 		return u;
-	u = vec_push(&f->users, USERS_MAX);
+	u = vec_push(&q->users, USERS_MAX);
 	if (!u)
-		return &f->users.at[f->users.len - 1];
+		return &q->users.at[q->users.len - 1];
 	*u = (struct store_quota){ .uid = uid };
-	map_put(&f->index, uid, f->users.len - 1);
+	map_put(&q->index, uid, q->users.len - 1);
 	return u;
 }
 
@@ -90,8 +103,8 @@ void store_quota_add(struct store *st, uint32_t uid, size_t bytes)
 	if (!uid || uid == geteuid() || st->quotas.burst_bytes <= 0)
 		return;
 	u = find_or_add(st, uid);
-	u->bytes += (double)bytes;
-	u->level = level_of(u->bytes / st->quotas.burst_bytes);
+	u->now.bytes += (double)bytes;
+	u->level = level_of(u->now.bytes / st->quotas.burst_bytes);
 }
 
 enum store_quota_level store_quota_level(const struct store *st, uint32_t uid)
@@ -110,42 +123,43 @@ bool store_quota_is_due(const struct store *st, uint32_t uid)
 
 struct store_left_out *store_quota_losses(struct store *st, uint32_t uid)
 {
-	return &find_or_add(st, uid)->losses;
+	return &find_or_add(st, uid)->now.losses;
 }
 
-static void add(struct store_left_out *to, const struct store_left_out *more)
+struct store_left_out store_quota_left_out(const struct store_quotas *q)
 {
-	to->samples += more->samples;
-	to->events += more->events;
-	to->processes += more->processes;
-}
+	struct store_left_out all = { 0 };
 
-struct store_left_out store_quota_left_out(const struct store_quotas *f)
-{
-	struct store_left_out all = f->left_out;
-
-	vec_each(&f->users, u)
-		add(&all, &u->losses);
+	vec_each(&q->users, u) {
+		all.samples += u->committed.losses.samples;
+		all.events += u->committed.losses.events;
+		all.processes += u->committed.losses.processes;
+	}
 	return all;
 }
 
-static uint64_t sum(const struct store_left_out *l)
+static struct store_left_out since(const struct store_quota_use *use)
 {
-	return l->samples + l->events + l->processes;
+	const struct store_left_out *all = &use->losses, *reported = &use->reported;
+
+	return (struct store_left_out){ .samples = all->samples - reported->samples,
+		                        .events = all->events - reported->events,
+		                        .processes = all->processes - reported->processes };
 }
 
-bool store_quota_next_report(struct store *st, struct store_quota *ret)
+bool store_quota_next_report(struct store *st, struct store_quota_report *ret)
 {
-	struct store_quotas *f = &st->quotas;
+	struct store_quotas *q = &st->quotas;
 
-	vec_each(&f->users, u) {
-		if (!sum(&u->losses) ||
-		    (u->reported_ns && f->boot_ns - u->reported_ns < REPORT_EVERY_NS))
+	vec_each(&q->users, u) {
+		struct store_left_out news = since(&u->now);
+
+		if ((!news.samples && !news.events && !news.processes) ||
+		    (u->now.reported_ns && q->boot_ns - u->now.reported_ns < REPORT_EVERY_NS))
 			continue;
-		*ret = *u;
-		add(&f->left_out, &u->losses);
-		u->losses = (struct store_left_out){ 0 };
-		u->reported_ns = f->boot_ns;
+		*ret = (struct store_quota_report){ u->uid, news };
+		u->now.reported = u->now.losses;
+		u->now.reported_ns = q->boot_ns;
 		return true;
 	}
 	return false;

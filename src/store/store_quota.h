@@ -20,12 +20,19 @@ enum store_quota_level {
 	STORE_QUOTA_NOTHING,   /* of processes that begin */
 };
 
+/* What changes with what is stored. */
+struct store_quota_use {
+	double bytes;                   /* of the burst */
+	struct store_left_out losses;   /* all of them */
+	struct store_left_out reported; /* … that an event reports */
+	uint64_t reported_ns;           /* boot clock, 0: never */
+};
+
 struct store_quota {
 	uint32_t uid;
 	enum store_quota_level level;
-	double bytes; /* of the burst that are used */
-	struct store_left_out losses;
-	uint64_t reported_ns; /* boot clock, 0: never */
+	struct store_quota_use now;       /* as this transaction would leave it */
+	struct store_quota_use committed; /* what was rolled back was neither stored nor reported */
 };
 
 struct store_quotas {
@@ -33,14 +40,16 @@ struct store_quotas {
 	struct map index;
 	double burst_bytes, bytes_per_s; /* 0: no limits */
 	uint64_t boot_ns;
-	struct store_left_out left_out; /* of all, as far as it is reported */
+	char notice[256]; /* for users, of what this transaction reports */
 };
 
 /* By the size of the disk. */
 void store_quota_open(struct store *st);
 void store_quota_done(struct store_quotas *f);
-/* A transaction begins. */
+/* A transaction begins; what the last one added is forgotten if it was not committed. */
 void store_quota_begin(struct store *st, const struct snapshot *snap);
+/* It was committed. */
+void store_quota_commit(struct store *st);
 /* The user that it is counted for: the owner of its job, unless that is root. */
 uint32_t store_quota_payer(const struct snapshot *snap, int32_t job, uint32_t uid);
 void store_quota_add(struct store *st, uint32_t uid, size_t bytes);
@@ -49,7 +58,11 @@ bool store_quota_is_due(const struct store *st, uint32_t uid);
 enum store_quota_level store_quota_level(const struct store *st, uint32_t uid);
 /* Of the user, for what is left out now. Only for a user that is above a level. */
 struct store_left_out *store_quota_losses(struct store *st, uint32_t uid);
-/* Of all, up to now. */
-struct store_left_out store_quota_left_out(const struct store_quotas *f);
-/* The next user over its limit whose losses are due to be reported, which counts as done; false: none. */
-bool store_quota_next_report(struct store *st, struct store_quota *ret);
+/* Of all, up to the last commit. */
+struct store_left_out store_quota_left_out(const struct store_quotas *q);
+/* The next user with losses that are due to be reported, which are: false: there is none. */
+struct store_quota_report {
+	uint32_t uid;
+	struct store_left_out losses; /* since the last report */
+};
+bool store_quota_next_report(struct store *st, struct store_quota_report *ret);

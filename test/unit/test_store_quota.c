@@ -84,6 +84,7 @@ static void test_store_quota__has_no_limit_for_root_and_recovers(void **state)
 	store_quota_begin(st, &snap);
 	store_quota_add(st, 0, SIZE_MAX / 2);
 	store_quota_add(st, USER, (size_t)(st->quotas.burst_bytes * 0.65));
+	store_quota_commit(st);
 	store_quota_begin(st, &snap);
 	assert_int_equal(store_quota_level(st, 0), STORE_QUOTA_ALL);
 	assert_int_equal(store_quota_level(st, USER + 1), STORE_QUOTA_ALL);
@@ -99,6 +100,55 @@ static void test_store_quota__has_no_limit_for_root_and_recovers(void **state)
 	world_rmdir(dir);
 }
 
+/* Losses and use are as if a snapshot that was rolled back had never been. */
+static void test_store_quota__forgets_what_was_rolled_back(void **state)
+{
+	char *dir = world_dir();
+	struct store *st = open_owned(dir);
+	struct store_left_out before;
+	struct err err = { 0 };
+	double bytes = 0;
+	struct world w;
+
+	(void)state;
+	st->quotas.burst_bytes = 30000;
+	st->quotas.bytes_per_s = 0;
+	world_init(&w, 71);
+	for (unsigned i = 0; i < 130; i++)
+		world_put(&w, st);
+	before = store_left_out(st);
+	assert_true(before.samples > 0);
+	(void)store_take_notice(st);
+	vec_each(&st->quotas.users, u)
+		bytes += u->committed.bytes;
+	/* The next one is due to report, and fails after its events were written. */
+	w.churn = 60;
+	w.boot_ns += 60 * NS_PER_S;
+	world_tick(&w);
+	assert_int_equal(sqlite3_exec(st->db,
+	                              "CREATE TEMP TRIGGER refuse BEFORE INSERT ON process"
+	                              " BEGIN SELECT raise(ABORT, 'refused'); END",
+	                              NULL, NULL, NULL),
+	                 SQLITE_OK);
+	assert_true(store_put(st, &w.snap, &err) < 0);
+	assert_int_equal(store_left_out(st).samples, before.samples);
+	assert_null(store_take_notice(st));
+	vec_each(&st->quotas.users, u)
+		bytes -= u->committed.bytes;
+	assert_true(bytes == 0);
+	run_sql(dir, "DELETE FROM event WHERE details LIKE 'user 100_ exceeds%'");
+	assert_int_equal(sqlite3_exec(st->db, "DROP TRIGGER refuse", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(store_put(st, &w.snap, &err), 0);
+	assert_non_null(store_take_notice(st));
+	assert_int_equal(ask_int(dir, "SELECT count(DISTINCT details) FROM event WHERE details LIKE"
+	                              " 'user 100_ exceeds its share of the store;%'"),
+	                 3);
+	store_close(st);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
 RUN_TESTS(TEST(test_store_quota__thins_samples_before_it_drops_anything_else),
           TEST(test_store_quota__stores_no_new_process_far_beyond_the_burst),
-          TEST(test_store_quota__has_no_limit_for_root_and_recovers))
+          TEST(test_store_quota__has_no_limit_for_root_and_recovers),
+          TEST(test_store_quota__forgets_what_was_rolled_back))
