@@ -200,11 +200,12 @@ static bool shares_store(void *self, const struct serve_recorder *recorder, cons
 	        (is_gone && has_job(reader, job)));
 }
 
-static void commit_jobs(void *self, void (*done)(void *self, bool is_stored), void *done_self)
+static void commit_jobs(void *self, bool has_ended, void (*done)(void *self, enum stored stored),
+                        void *done_self)
 {
 	struct daemon *d = self;
 
-	job_commits_add(&d->commits, done, done_self);
+	job_commits_add(&d->commits, has_ended, done, done_self);
 }
 
 static void take_past(void *self, job_handle job, const struct type_history *past)

@@ -52,6 +52,7 @@ struct engine {
 		losses_reported_ns; /* the number in the last notice, and its time */
 	uint64_t notice_seq;        /* of the recorder's last notice we passed on */
 	bool was_storing;           /* as of our last notice */
+	uint64_t losses_overcome;   /* of the recorder, when sheets were shown again */
 	bool is_ending;
 	uint64_t stores_since_ns; /* while our last notice is that it does not; 0: it does not */
 	struct pressure pressure;
@@ -316,7 +317,6 @@ struct sink engine_sink_recorder(struct engine *e)
 		              .passes = PASS_ALL,
 		              .take = recorder_push,
 		              .has_room = recorder_has_room,
-		              .sync = recorder_sync,
 		              .self = e->recorder };
 }
 
@@ -385,6 +385,23 @@ static void follow_clock(struct engine *e)
 	timeline_follow();
 }
 
+static void show_all_sheets(struct engine *e)
+{
+	vec_each(&e->jobs->roster.rows, row)
+		watched_job_show_all_sheets((*row)->watched);
+}
+
+/* A sheet is shown once. What was lost since it may have been just that; once the disk takes snapshots again they are
+ * shown once more. */
+static void show_lost_sheets(struct engine *e)
+{
+	uint64_t overcome = recorder_losses_overcome(e->recorder);
+
+	if (overcome != e->losses_overcome)
+		show_all_sheets(e);
+	e->losses_overcome = overcome;
+}
+
 void engine_tick(struct engine *e)
 {
 	struct snapshot *snap = snapshot_pool_take(e->pool);
@@ -396,6 +413,7 @@ void engine_tick(struct engine *e)
 	begin_ns = clock_thread_cpu_ns();
 	sampler_read(e->sampler, want_now(e));
 	learn_all(e);
+	show_lost_sheets(e);
 	sampler_build(e->sampler, &e->jobs->roster, snap);
 	e->totals.ticks++;
 	e->totals.processes = snap->procs.len;
@@ -437,6 +455,7 @@ static void flush(struct engine *e)
 
 	sampler_stamp_events(e->sampler);
 	learn_all(e);
+	show_lost_sheets(e);
 	sampler_build_events(e->sampler, &e->jobs->roster, snap);
 	snap->is_last = e->is_ending;
 	count_events(e, snap);
@@ -473,12 +492,20 @@ void engine_record_living(struct engine *e)
 	learn_events(e);
 }
 
+static bool has_end(const struct engine *e)
+{
+	vec_each(&e->jobs->roster.rows, row)
+		if ((*row)->job.ends_now)
+			return true;
+	return false;
+}
+
 void engine_flush(struct engine *e)
 {
 	size_t waiting = sampler_drain(e->sampler);
 
 	learn_events(e);
-	if (waiting)
+	if (waiting || has_end(e))
 		flush(e);
 }
 
@@ -525,6 +552,7 @@ void engine_settle(struct engine *e, uint64_t patience_ns, uint64_t living,
 	await_events(e, patience_ns, living, matches, self);
 	(void)sampler_pending_totals(e->sampler, matches, self, true);
 	e->is_ending = true;
+	show_all_sheets(e); /* what is lost from now on is not noticed any more */
 	flush(e);
 }
 
@@ -622,23 +650,20 @@ void engine_status(struct engine *e, struct engine_status *ret)
 	ret->totals.cpu_ns = clock_process_cpu_ns();
 }
 
-bool engine_store_jobs(struct engine *e, uint64_t patience_ns)
+uint64_t engine_store_jobs(struct engine *e)
 {
-	bool is_stored;
-
 	(void)sampler_drain(e->sampler);
 	flush(e);
-	is_stored = pipeline_sync(&e->pipeline, patience_ns);
-	hand_out_outcomes(e); /* before the caller reports what is newer */
-	return is_stored;
+	return recorder_pushed(e->recorder);
 }
 
-bool engine_has_stored(struct engine *e)
+enum stored engine_await_stored(struct engine *e, uint64_t number, bool have_ended,
+                                uint64_t patience_ns)
 {
-	bool is_stored = pipeline_sync(&e->pipeline, 0);
+	enum stored stored = recorder_await(e->recorder, number, have_ended, patience_ns);
 
-	hand_out_outcomes(e);
-	return is_stored;
+	hand_out_outcomes(e); /* before the caller reports what is newer */
+	return stored;
 }
 
 static void stop_sampling(struct engine *e)

@@ -90,10 +90,11 @@ void engine_tune(struct engine *e, const struct engine_tuning *to);
 /* Waits a moment for the totals of processes that have just ended and that `matches` accepts. */
 void engine_await_totals(struct engine *e, bool (*matches)(void *self, struct proc_id id),
                          void *self);
-/* Stores the current state of all jobs, and waits so long for that. True: it is stored. */
-bool engine_store_jobs(struct engine *e, uint64_t patience_ns);
-/* Whether all of that is stored by now, as engine_store_jobs() returns it. */
-bool engine_has_stored(struct engine *e);
+/* Has the current state of all jobs stored, and returns the number of that snapshot. */
+uint64_t engine_store_jobs(struct engine *e);
+/* Whether they are stored, as recorder_await() returns it. */
+enum stored engine_await_stored(struct engine *e, uint64_t number, bool have_ended,
+                                uint64_t patience_ns);
 /* The last calls of processes that still run are stored, if a flight recorder has them. */
 void engine_record_living(struct engine *e);
 /* Learns of the births and ends up to now. */

@@ -19,36 +19,37 @@ static void begin(struct job_commits *c)
 	c->now = c->next;
 	c->next = (struct job_commit_list){ 0 };
 	c->end_ns = clock_mono_ns() + PATIENCE_NS;
-	(void)engine_store_jobs(c->engine, 0);
+	c->number = engine_store_jobs(c->engine);
 	loop_timer_set(c->timer, 0);
 }
 
 /* They may ask for more. */
-static void report(struct job_commits *c, bool is_stored)
+static void report(struct job_commits *c, enum stored running, enum stored ended)
 {
 	vec_each(&c->now.list, one)
-		one->done(one->self, is_stored);
+		one->done(one->self, one->has_ended ? ended : running);
 	vec_done(&c->now.list);
 }
 
 static void on_step(void *self)
 {
 	struct job_commits *c = self;
-	bool is_stored = engine_has_stored(c->engine);
+	enum stored running = engine_await_stored(c->engine, c->number, false, 0);
+	enum stored ended = engine_await_stored(c->engine, c->number, true, 0);
 
-	if (!is_stored && clock_mono_ns() < c->end_ns) {
+	if (running == STORED_UNKNOWN && clock_mono_ns() < c->end_ns) {
 		loop_timer_set(c->timer, clock_mono_ns() + STEP_NS);
 		return;
 	}
-	report(c, is_stored);
+	report(c, running, ended);
 	if (c->next.list.len)
 		begin(c);
 }
 
 /* There are no more than connections: each waits for one. */
-void job_commits_add(struct job_commits *c, job_commits_fn done, void *self)
+void job_commits_add(struct job_commits *c, bool has_ended, job_commits_fn done, void *self)
 {
-	*vec_push(&c->next.list, SIZE_MAX) = (struct job_commit){ done, self };
+	*vec_push(&c->next.list, SIZE_MAX) = (struct job_commit){ has_ended, done, self };
 	if (!c->now.list.len)
 		begin(c);
 }
@@ -57,8 +58,8 @@ void job_commits_done(struct job_commits *c)
 {
 	loop_remove(c->timer);
 	c->timer = NULL;
-	report(c, false);
+	report(c, STORED_UNKNOWN, STORED_UNKNOWN);
 	c->now = c->next;
 	c->next = (struct job_commit_list){ 0 };
-	report(c, false);
+	report(c, STORED_UNKNOWN, STORED_UNKNOWN);
 }

@@ -7,9 +7,10 @@
 #include "base/vec.h"
 #include "engine/engine.h"
 
-typedef void (*job_commits_fn)(void *self, bool is_stored);
+typedef void (*job_commits_fn)(void *self, enum stored stored);
 
 struct job_commit {
+	bool has_ended;
 	job_commits_fn done;
 	void *self;
 };
@@ -21,13 +22,14 @@ struct job_commit_list {
 struct job_commits {
 	struct engine *engine;
 	struct loop_source *timer;
-	uint64_t end_ns; /* of the patience with the disk */
+	uint64_t number;                  /* of the snapshot that holds them */
+	uint64_t end_ns;                  /* of the patience with the disk */
 	struct job_commit_list now, next; /* now: being stored */
 };
 
 void job_commits_init(struct job_commits *c, struct loop *loop, struct engine *engine);
-/* Calls back from the loop, in this order, when the jobs as they are now are stored; false: they are not after a
- * second. */
-void job_commits_add(struct job_commits *c, job_commits_fn done, void *self);
-/* Those that still wait are called back with false. */
+/* Calls back from the loop, in this order, when it is known whether a job that runs, or has ended, is stored as it is
+ * now, or after a second: STORED_UNKNOWN then, because it is still on its way to the disk. */
+void job_commits_add(struct job_commits *c, bool has_ended, job_commits_fn done, void *self);
+/* Those that still wait are called back with STORED_UNKNOWN. */
 void job_commits_done(struct job_commits *c);

@@ -283,8 +283,7 @@ static int fork_command(struct jobhost *h, struct err *err)
 		                                  .limit = h->options.job->limit };
 	struct launch_options launch = { .argv = h->options.argv,
 		                         .capture = h->options.capture,
-		                         .may_be_traced =
-		                                 h->options.engine.sampler.traces_syscalls,
+		                         .may_be_traced = h->options.engine.sampler.traces_syscalls,
 		                         .prepare = prepare_child,
 		                         .on_dying = on_dying,
 		                         .on_reaped = on_reaped,
@@ -349,9 +348,9 @@ static void add_job(struct jobhost *h)
 	h->watched->hooks = &jobhost_hooks;
 	h->watched->hooks_self = h;
 	job = job_of(h);
-	jobs->root = (struct members_root){
-		.pid = getpid(), .to.job = job->handle, .is_helper = is_helper
-	};
+	jobs->root = (struct members_root){ .pid = getpid(),
+		                            .to.job = job->handle,
+		                            .is_helper = is_helper };
 	/* This limit counts all tasks of the user. */
 	if (job_cgroup_needs_rlimit_pids(h->group, job->limit)) {
 		job->limit[JOB_LIMIT_USER_PIDS] = job->limit[JOB_LIMIT_PIDS];
@@ -387,7 +386,8 @@ static void commit_start(struct jobhost *h)
 	uint64_t begin_ns = clock_mono_ns();
 
 	if (h->options.engine.recorder.store.path &&
-	    !engine_store_jobs(h->engine, COMMIT_PATIENCE_NS) &&
+	    engine_await_stored(h->engine, engine_store_jobs(h->engine), false,
+	                        COMMIT_PATIENCE_NS) != STORED_YES &&
 	    clock_mono_ns() - begin_ns >= COMMIT_PATIENCE_NS)
 		emit_event(h, EVENT_RECORDER, "", 0,
 		           "the command began before its job was stored: the store took more than "
@@ -483,7 +483,6 @@ void jobhost_finish(struct jobhost *h, struct job *ret, struct engine_totals *re
 	if (w->leaked)
 		release_leftovers(h);
 	h->is_last = w->has_leaked = true;
-	watched_job_show_all_sheets(w);
 	engine_settle(h->engine, patience_ns(h), w->leaked, is_awaited, h);
 	engine_stop(h->engine, ret_totals); /* totals may come until then, and are stored */
 	h->engine = NULL;

@@ -29,16 +29,6 @@ bool pipeline_has_room(const struct pipeline *p)
 	return true;
 }
 
-bool pipeline_sync(const struct pipeline *p, uint64_t patience_ns)
-{
-	bool is_stored = true;
-
-	for (const struct sink *sink = p->sinks; sink->name; sink++)
-		if (sink->sync)
-			is_stored &= sink->sync(sink->self, patience_ns);
-	return is_stored;
-}
-
 bool pipeline_wants_outcomes(const struct pipeline *p)
 {
 	for (const struct sink *sink = p->sinks; sink->name; sink++)

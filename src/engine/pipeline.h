@@ -29,10 +29,7 @@ struct sink {
 	void (*take)(void *self, const struct snapshot *snap);
 	/* Whether a flush ahead of the next tick would not push out what waits. */
 	bool (*has_room)(void *self);
-	/* Waits until all that was taken is stored or was refused, at most so long. True: it is
-	 * stored. */
-	bool (*sync)(void *self, uint64_t patience_ns);
-	/* A snapshot in which a job ended without a call (snapshot_has_end) was stored, or will not be. */
+	/* The ends of jobs that are news in this snapshot (snapshot_has_end) are stored, or will not be. */
 	void (*outcome)(void *self, const struct snapshot *snap, bool is_stored);
 	void *self;
 };
@@ -52,6 +49,5 @@ const struct snapshot *pipeline_complete(const struct pipeline *p, struct snapsh
 /* Hands it to the sinks. */
 void pipeline_hand_out(const struct pipeline *p, const struct snapshot *snap);
 bool pipeline_has_room(const struct pipeline *p);
-bool pipeline_sync(const struct pipeline *p, uint64_t patience_ns);
 bool pipeline_wants_outcomes(const struct pipeline *p);
 void pipeline_report_outcome(const struct pipeline *p, const struct snapshot *snap, bool is_stored);

@@ -30,6 +30,7 @@
 
 struct outcome {
 	const struct snapshot *snap;
+	bool is_known; /* false: it was dropped, and what shows the same jobs waits */
 	bool is_stored;
 };
 
@@ -44,13 +45,19 @@ struct recorder {
 	struct store_gap gap;            /* none is open while it has neither of both */
 	uint64_t retention_due_ns;       /* monotonic */
 	bool line_failed, folder_failed; /* the last one was refused */
+	bool is_stored,
+		are_ends_stored; /* the last one; are_ends_stored: what ended in it, at least */
 
 	pthread_mutex_t lock;
 	pthread_cond_t wake;  /* there is work */
 	pthread_cond_t drawn; /* … and there is room for more */
 	const struct snapshot *queue[QUEUE_MAX];
 	size_t queue_len;
-	bool is_closing, is_busy;
+	/* Snapshots are numbered as they are pushed, from 1 on: the latest that was pushed, is being stored,
+	 * was stored, as far as its ends go, or refused. */
+	uint64_t pushed, current, stored, ends_stored, refused;
+	uint64_t losses, losses_overcome; /* snapshots that were lost, and by the last success */
+	bool is_closing;
 	bool wants_row, has_row; /* wants_row: until it is committed, or could not be */
 	struct recorder_place place;
 	struct store_retention retention;
@@ -87,6 +94,7 @@ static uint64_t count_events(const struct snapshot *snap)
 /* With the lock held. */
 static void note_loss(struct recorder *r, const struct snapshot *snap)
 {
+	r->losses++;
 	r->status.lost += !snap->events_only;
 	r->status.events_lost += count_events(snap);
 }
@@ -100,12 +108,33 @@ static const char *why_dropped(const struct recorder *r)
 }
 
 /* With the lock held. */
+static void add_outcome(struct recorder *r, const struct snapshot *snap, bool is_known,
+                        bool is_stored)
+{
+	if (r->keeps_outcomes && snapshot_has_end(snap))
+		*vec_push(&r->outcomes, SIZE_MAX) = (struct outcome){ snapshot_ref(snap), is_known,
+			                                              is_stored };
+}
+
+/* A job is shown for a while after its end. */
+static bool shows_ends_of(const struct snapshot *snap, const struct snapshot *dropped)
+{
+	vec_each(&dropped->jobs, job)
+		if (job->ends_now && snapshot_find_job(snap, job->handle) < 0)
+			return false;
+	return true;
+}
+
+/* With the lock held. It also settles what becomes of those that were dropped before it. */
 static void keep_outcome(struct recorder *r, const struct snapshot *snap, bool is_stored)
 {
-	if (!r->keeps_outcomes || !snapshot_has_end(snap))
-		return;
-	*vec_push(&r->outcomes, SIZE_MAX) = (struct outcome){ snapshot_ref(snap), is_stored };
-	if (r->outcome_fd >= 0)
+	vec_each(&r->outcomes, o) {
+		if (!o->is_known)
+			o->is_stored = is_stored && shows_ends_of(snap, o->snap);
+		o->is_known = true;
+	}
+	add_outcome(r, snap, true, is_stored);
+	if (r->outcomes.len && r->outcome_fd >= 0)
 		(void)!eventfd_write(r->outcome_fd, 1);
 }
 
@@ -122,7 +151,7 @@ const struct snapshot *recorder_next_outcome(struct recorder *r, bool *ret_is_st
 	struct outcome first = { 0 };
 
 	pthread_mutex_lock(&r->lock);
-	if (r->outcomes.len) {
+	if (r->outcomes.len && r->outcomes.at[0].is_known) {
 		first = r->outcomes.at[0];
 		memmove(r->outcomes.at, r->outcomes.at + 1, --r->outcomes.len * sizeof first);
 	}
@@ -142,7 +171,7 @@ static void drop_oldest(struct recorder *r)
 	widen_gap(&r->dropped, oldest->wall_ns, !oldest->events_only, count_events(oldest));
 	note_loss(r, oldest);
 	snprintf(r->status.reason, sizeof r->status.reason, "%s", why_dropped(r));
-	keep_outcome(r, oldest, false);
+	add_outcome(r, oldest, false, false);
 	snapshot_unref(oldest);
 }
 
@@ -177,6 +206,7 @@ void recorder_push(void *self, const struct snapshot *snap)
 	if (is_full(r))
 		drop_oldest(r);
 	r->queue[r->queue_len++] = snapshot_ref(snap);
+	r->pushed++;
 	pthread_cond_signal(&r->wake);
 	pthread_mutex_unlock(&r->lock);
 }
@@ -193,19 +223,36 @@ bool recorder_has_room(void *self)
 	return has_room;
 }
 
-bool recorder_sync(void *self, uint64_t patience_ns)
+uint64_t recorder_pushed(struct recorder *r)
 {
-	struct recorder *r = self;
-	struct timespec end = at_mono(clock_mono_ns() + patience_ns);
-	bool is_stored;
+	uint64_t number;
 
 	pthread_mutex_lock(&r->lock);
-	while (r->queue_len || r->is_busy)
+	number = r->pushed;
+	pthread_mutex_unlock(&r->lock);
+	return number;
+}
+
+/* With the lock held. One that was dropped is followed by one that shows the same jobs. */
+static enum stored outcome_of(const struct recorder *r, uint64_t number, bool have_ended)
+{
+	if (r->stored >= number || (have_ended && r->ends_stored >= number))
+		return STORED_YES;
+	return r->refused >= number ? STORED_NO : STORED_UNKNOWN;
+}
+
+enum stored recorder_await(struct recorder *r, uint64_t number, bool have_ended,
+                           uint64_t patience_ns)
+{
+	struct timespec end = at_mono(clock_mono_ns() + patience_ns);
+	enum stored stored;
+
+	pthread_mutex_lock(&r->lock);
+	while ((stored = outcome_of(r, number, have_ended)) == STORED_UNKNOWN)
 		if (pthread_cond_timedwait(&r->drawn, &r->lock, &end) == ETIMEDOUT)
 			break;
-	is_stored = !r->queue_len && !r->is_busy && r->status.is_storing;
 	pthread_mutex_unlock(&r->lock);
-	return is_stored;
+	return stored;
 }
 
 void recorder_retain(struct recorder *r, const struct store_retention *retention)
@@ -213,6 +260,16 @@ void recorder_retain(struct recorder *r, const struct store_retention *retention
 	pthread_mutex_lock(&r->lock);
 	r->retention = *retention;
 	pthread_mutex_unlock(&r->lock);
+}
+
+uint64_t recorder_losses_overcome(struct recorder *r)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&r->lock);
+	n = r->losses_overcome;
+	pthread_mutex_unlock(&r->lock);
+	return n;
 }
 
 static struct store_retention retention_now(struct recorder *r)
@@ -330,6 +387,7 @@ static bool store_ends(struct recorder *r, const struct snapshot *snap)
 
 static void set_outcome(struct recorder *r, const struct snapshot *snap, bool is_stored)
 {
+	r->are_ends_stored = is_stored;
 	pthread_mutex_lock(&r->lock);
 	r->status.left_out = store_left_out(r->store);
 	if (has_ends(snap)) {
@@ -373,9 +431,9 @@ static void store_snapshot(struct recorder *r, const struct snapshot *snap)
 {
 	struct err err = { 0 };
 	const char *notice;
-	bool is_stored;
 	int result;
 
+	r->is_stored = r->are_ends_stored = false;
 	take_dropped(r);
 	write_folder(r, snap);
 	if (!r->store) { /* it could not be opened, which was reported */
@@ -383,13 +441,13 @@ static void store_snapshot(struct recorder *r, const struct snapshot *snap)
 		return;
 	}
 	result = store_put(r->store, snap, &err);
-	is_stored = result == 0;
-	if (is_stored)
+	r->is_stored = result == 0;
+	if (r->is_stored)
 		result = close_gap(r, snap, &err);
 	else
 		widen_gap(&r->gap, snap->wall_ns, !snap->events_only, count_events(snap));
-	set_result(r, snap, is_stored, result, &err);
-	set_outcome(r, snap, result == 0 || (has_ends(snap) && store_ends(r, snap)));
+	set_result(r, snap, r->is_stored, result, &err);
+	set_outcome(r, snap, r->is_stored || (has_ends(snap) && store_ends(r, snap)));
 	if (!snap->events_only)
 		append_line(r, snap);
 	notice = store_take_notice(r->store);
@@ -459,9 +517,9 @@ static bool wait_for_work(struct recorder *r, const struct snapshot **ret)
 	is_over = r->is_closing && !r->queue_len;
 	if (r->queue_len) {
 		*ret = r->queue[0];
+		r->current = r->pushed - r->queue_len + 1;
 		memmove(r->queue, r->queue + 1, (QUEUE_MAX - 1) * sizeof *r->queue);
 		r->queue_len--;
-		r->is_busy = true;
 		pthread_cond_signal(&r->drawn);
 	}
 	pthread_mutex_unlock(&r->lock);
@@ -561,6 +619,21 @@ bool recorder_introduce(struct recorder *r, uint64_t patience_ns, struct recorde
 	return has_row;
 }
 
+static void settle_current(struct recorder *r)
+{
+	pthread_mutex_lock(&r->lock);
+	if (r->is_stored) {
+		r->stored = r->current;
+		r->losses_overcome = r->losses;
+	} else {
+		r->refused = r->current;
+	}
+	if (r->are_ends_stored)
+		r->ends_stored = r->current;
+	pthread_cond_signal(&r->drawn);
+	pthread_mutex_unlock(&r->lock);
+}
+
 static void *work(void *self)
 {
 	struct recorder *r = self;
@@ -578,10 +651,7 @@ static void *work(void *self)
 		}
 		store_and_count(r, snap);
 		snapshot_unref(snap);
-		pthread_mutex_lock(&r->lock);
-		r->is_busy = false;
-		pthread_cond_signal(&r->drawn);
-		pthread_mutex_unlock(&r->lock);
+		settle_current(r);
 	}
 	return NULL;
 }

@@ -24,6 +24,13 @@ struct recorder_options {
 	bool waits_for_disk; /* a push waits a while for a slow disk before it gives up the oldest */
 };
 
+/* Whether jobs are on disk as a snapshot shows them. */
+enum stored {
+	STORED_UNKNOWN, /* not yet, or whoever knows did not report it */
+	STORED_NO,      /* the store refused the snapshot */
+	STORED_YES,     /* … or took it, or a later one, which shows the same jobs */
+};
+
 struct recorder_status {
 	bool is_storing;       /* false while the disk refuses */
 	char reason[240];      /* why, when it refuses */
@@ -49,9 +56,16 @@ void recorder_close(struct recorder *r, struct recorder_status *ret);
  * stored. */
 void recorder_push(void *self, const struct snapshot *snap);
 bool recorder_has_room(void *self) must_check;
-bool recorder_sync(void *self, uint64_t patience_ns);
+/* The number of the latest snapshot that was pushed; 0: there was none. */
+uint64_t recorder_pushed(struct recorder *r);
+/* Waits until it is known what became of the jobs in the snapshot of this number, at most so long. `have_ended`: of
+ * those that had ended; there may be room for their rows, and for nothing else. */
+enum stored recorder_await(struct recorder *r, uint64_t number, bool have_ended,
+                           uint64_t patience_ns);
+/* How many snapshots, ticks and flushes, had been lost by the time that one was stored last. */
+uint64_t recorder_losses_overcome(struct recorder *r);
 void recorder_status(struct recorder *r, struct recorder_status *ret);
-/* From now on, keeps what became of each snapshot in which a job ended without a call
+/* From now on, keeps what became of each snapshot with the end of a job that is news
  * (snapshot_has_end), and signals `event_fd` (-1: none). The host collects them: NULL when there are
  * no more, else the caller has a reference. */
 void recorder_keep_outcomes(struct recorder *r, int event_fd);

@@ -223,12 +223,19 @@ static void await_ends(struct engine *e, const struct job *job)
 	engine_await_totals(e, is_of_job, &of);
 }
 
+/* The end of its process may have been published already: then only a correction is news. What another recorder
+ * stores, that has to report. */
 static void end_job(struct watched_job *w, const struct job_end *how)
 {
+	struct job *job = &w->row->job;
+	const struct job was = *job;
+
 	if (!w->ended_mono_ns)
 		w->outlived = w->row->living;
 	w->has_outlived = true;
 	watched_job_end(w, how);
+	if (!job->is_stored_by_other && !job_is_same_end(&was, job))
+		job->ends_now = true;
 }
 
 int registry_end(struct engine *e, job_handle job, const struct job_end *how, struct err *err)

@@ -102,7 +102,7 @@ static int each_sheet(struct history *r, struct job_key key, const struct job *j
 	int n = 0, result = prepare_sheets(r, key, &stmt, err);
 
 	while (result >= 0 && (result = history_next_row(stmt, SHEETS_MAX, &n, err)) > 0) {
-		struct sheet_record s = { .s = { .is_stored = true } };
+		struct sheet_record s = { .s = { .is_shown = true } };
 
 		read_sheet(r, stmt, job, &s);
 		result = fn(self, &s);

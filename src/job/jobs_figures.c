@@ -448,21 +448,32 @@ static void close_orphaned_sheets(struct watched_job *w, const struct snapshot *
 	}
 }
 
-static struct sheet *find_shown(struct snapshot *snap, int32_t index, uint32_t num)
+/* Among the first `n`, which are in the order of the roster: *at is where the one before was. */
+static struct sheet *find_shown(struct snapshot *snap, size_t n, int32_t index, uint32_t num,
+                                size_t *at)
 {
-	vec_each(&snap->sheets, sheet)
-		if (sheet->job == index && sheet->num == num)
-			return sheet;
+	for (size_t i = 0; i < n; i++) {
+		size_t here = (*at + i) % n;
+
+		if (snap->sheets.at[here].job == index && snap->sheets.at[here].num == num) {
+			*at = here;
+			return &snap->sheets.at[here];
+		}
+	}
 	return vec_push(&snap->sheets, SHEETS_MAX);
 }
 
 /* Puts sheets into the snapshot that changed after it was built. */
 static void show_sheets(struct watched_job *w, struct snapshot *snap, int32_t index)
 {
+	size_t built = snap->sheets.len, at = 0;
+
 	if (!w->row->has_news)
 		return;
 	vec_each(&w->row->sheets, sheet) {
-		struct sheet *shown = sheet->is_stored ? NULL : find_shown(snap, index, sheet->num);
+		struct sheet *shown = sheet->is_shown
+		                              ? NULL
+		                              : find_shown(snap, built, index, sheet->num, &at);
 		bool ends_now;
 
 		if (!shown)

@@ -269,7 +269,7 @@ static bool settle(const struct sheet_accounts *t, const struct sheet_account *f
 		return false;
 	if (!is_same(&sheet->own, &use)) {
 		sheet->own = use;
-		sheet->is_stored = false;
+		sheet->is_shown = false;
 		row->has_news = true;
 	}
 	vec_each(t, a) {

@@ -33,6 +33,16 @@ static void close_sheets(struct watched_job *w)
 	}
 }
 
+static void begin_end(struct watched_job *w, const struct job_end *how)
+{
+	struct job *job = &w->row->job;
+
+	w->ended_mono_ns = clock_mono_ns();
+	job->ended_ns = MAX(how->ended_ns ? how->ended_ns : clock_wall_ns(), job->started_ns);
+	job->took_ns = job->ended_ns - job->started_ns;
+	close_sheets(w);
+}
+
 void watched_job_end(struct watched_job *w, const struct job_end *how)
 {
 	struct job *job = &w->row->job;
@@ -48,20 +58,16 @@ void watched_job_end(struct watched_job *w, const struct job_end *how)
 		cause_merge(&job->cause, &w->announced_cause);
 	}
 	w->is_published = w->end_is_inferred = false;
-	if (w->ended_mono_ns)
-		return;
-	w->ended_mono_ns = clock_mono_ns();
-	job->ended_ns = MAX(how->ended_ns ? how->ended_ns : clock_wall_ns(), job->started_ns);
-	job->took_ns = job->ended_ns - job->started_ns;
-	close_sheets(w);
+	if (!w->ended_mono_ns)
+		begin_end(w, how);
+	watched_job_show_all_sheets(w);
 }
-
 void watched_job_sheets_are_shown(struct watched_job *w)
 {
 	if (!w->row->has_news)
 		return;
 	vec_each(&w->row->sheets, sheet) {
-		sheet->is_stored = true;
+		sheet->is_shown = true;
 		sheet->ends_now = false;
 	}
 	w->row->has_news = false;
@@ -70,6 +76,6 @@ void watched_job_sheets_are_shown(struct watched_job *w)
 void watched_job_show_all_sheets(struct watched_job *w)
 {
 	vec_each(&w->row->sheets, sheet)
-		sheet->is_stored = false;
+		sheet->is_shown = false;
 	w->row->has_news = w->row->sheets.len > 0;
 }

@@ -70,9 +70,10 @@ struct watched_job {
 };
 
 void watched_job_free(struct watched_job *w); /* not its row */
-/* It ended so; once again: its end was corrected. Sheets that are open fail with the first end. */
+/* It ended so; once again: its end was corrected. Sheets that are open fail with the first end, and all of them are put
+ * into the next snapshot: there may be no later one. */
 void watched_job_end(struct watched_job *w, const struct job_end *how);
 /* The sheets in the snapshot need not be put into the next. */
 void watched_job_sheets_are_shown(struct watched_job *w);
-/* All of them are put into the next snapshot: the last one is to be complete. */
+/* All of them are put into the next snapshot, because it is the last one or because some were lost. */
 void watched_job_show_all_sheets(struct watched_job *w);

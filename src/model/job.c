@@ -41,6 +41,12 @@ bool job_key_eq(struct job_key a, struct job_key b)
 	return a.uid == b.uid && !strcmp(a.id, b.id);
 }
 
+bool job_is_same_end(const struct job *a, const struct job *b)
+{
+	return a->status == b->status && a->signal == b->signal &&
+	       a->has_exit_code == b->has_exit_code && a->exit_code == b->exit_code;
+}
+
 bool job_is_copy(const struct job *daemons, struct job_key original, const char *recording)
 {
 	bool has_recorder = *daemons->recorded_as != '\0';

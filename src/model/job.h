@@ -151,7 +151,7 @@ struct job {
 	bool counts_from_now;         /* … though its first process is older than the job */
 	bool is_stored_by_other; /* … which writes it into our own store, as we have verified: shown by us, never
 	                         stored */
-	bool ends_now;     /* in a snapshot: its process ended, and no call reported the end */
+	bool ends_now;     /* in a snapshot: its end, or a correction of it, is news there */
 	pid_t largest_pid; /* the process whose peak PEAK_RSS is; 0: not known */
 	char largest_name[COMM_LEN]; /* its name */
 	struct figure figures[JOB_FIGURE_COUNT];
@@ -169,6 +169,8 @@ static inline struct job_key job_key_of(const struct job *job)
 }
 
 bool job_key_eq(struct job_key a, struct job_key b);
+/* Whether both run, or ended alike. */
+bool job_is_same_end(const struct job *a, const struct job *b);
 /* Whether a job of the daemon is a copy of this one, which its own recorder stored: another run may have
  * had the same id in another store. Jobs from before recordings were named are compared by id. */
 bool job_is_copy(const struct job *daemons, struct job_key original, const char *recording);
@@ -197,7 +199,7 @@ struct sheet {
 	struct sheet_use
 		own; /* of that process, or as it reported of its command: sheet_use_join() */
 	struct sheet_tree tree;
-	bool is_stored; /* as it is now: not handed to the store again */
+	bool is_shown; /* a snapshot has it as it is now: not put into the next */
 	bool ends_now;  /* in a snapshot: it was open when its job or its process ended */
 };
 

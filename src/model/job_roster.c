@@ -215,7 +215,7 @@ void job_row_end_sheet(struct job_row *row, struct sheet *sheet, enum job_status
 {
 	sheet->status = status;
 	sheet->ended_ns = MAX(now_ns, sheet->started_ns);
-	sheet->is_stored = false;
+	sheet->is_shown = false;
 	row->has_news = true;
 	follow_progress(row);
 }

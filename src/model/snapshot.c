@@ -285,7 +285,7 @@ static void build_sheets(struct snapshot *snap, const struct job_row *row, int32
 	if (!row->has_news)
 		return;
 	vec_each(&row->sheets, sheet) {
-		struct sheet *copy = sheet->is_stored ? NULL : vec_push(&snap->sheets, SHEETS_MAX);
+		struct sheet *copy = sheet->is_shown ? NULL : vec_push(&snap->sheets, SHEETS_MAX);
 
 		if (!copy)
 			continue;

@@ -116,7 +116,7 @@ void snapshot_done(struct snapshot *snap);
 uint64_t snapshot_hold_to_job(const struct job *job, uint64_t wall_ns);
 /* The index of a watched job in jobs; -1: it is not in there. */
 int32_t snapshot_find_job(const struct snapshot *snap, job_handle job);
-/* Whether a job ended without a call that reported it (`ends_now`). */
+/* Whether the end of a job is news in it (`ends_now`). */
 bool snapshot_has_end(const struct snapshot *snap);
 /* The process that has this pid now; NULL: none. */
 const struct proc_snap *snapshot_find(const struct snapshot *snap, pid_t pid);

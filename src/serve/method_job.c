@@ -217,6 +217,12 @@ static void fill_in(struct methods *m, pid_t pid, struct job *job)
 	job_ident_new(job->type, clock_wall_ns(), pid ? pid : job->registrar.pid, random, job->id);
 }
 
+static void put_stored(struct json *j, enum stored stored)
+{
+	json_key(j, "stored");
+	stored == STORED_UNKNOWN ? json_nil(j) : json_bool(j, stored == STORED_YES);
+}
+
 void methods_publish_job(struct methods *m, const struct job *job, pid_t pid, enum stored stored)
 {
 	static const char *const names[JOB_STATUS_COUNT] = {
@@ -233,22 +239,21 @@ void methods_publish_job(struct methods *m, const struct job *job, pid_t pid, en
 	buf_reset(&m->scratch);
 	json_begin_object(&j);
 	fields_json_in(&j, &job_fields, IN_EVENT, job);
-	json_key(&j, "stored");
-	stored == STORED_UNKNOWN ? json_nil(&j) : json_bool(&j, stored == STORED_YES);
+	put_stored(&j, stored);
 	json_key(&j, "resource_context");
 	resource_context_json(&j, methods_latest(m), NULL, pid, &jobs, NULL);
 	json_end_object(&j);
 	methods_publish_of_job(m, names[job->status], job, 0, m->scratch.at);
 }
 
-static void write_job(struct json *result, const struct job *job, bool is_stored)
+static void write_job(struct json *result, const struct job *job, enum stored stored)
 {
 	json_begin_object(result);
 	json_put_str(result, "job_id", job->id);
 	json_put_u64(result, "uid", job->uid);
 	json_put_str(result, "job_type", job->type);
 	json_put_str(result, "status", job_status_name(job->status));
-	json_put_bool(result, "stored", is_stored);
+	put_stored(result, stored);
 	json_end_object(result);
 }
 
@@ -260,18 +265,18 @@ struct committed {
 	struct rpc_session *session; /* NULL: its client is gone */
 	struct job job;
 	pid_t pid;
-	bool is_news;
 };
 
-static void report_committed(void *self, bool is_stored)
+static void report_committed(void *self, enum stored stored)
 {
 	cleanup(freep) struct committed *c = self;
 	cleanup(buf_done) struct buf text = { 0 };
 	struct json j = { .out = &text };
 
-	write_job(&j, &c->job, is_stored);
-	if (c->is_news)
-		methods_publish_job(c->methods, &c->job, c->pid, is_stored);
+	write_job(&j, &c->job, stored);
+	if (c->job.status ==
+	    JOB_RUNNING) /* ends are published when the recorder reports what became of them */
+		methods_publish_job(c->methods, &c->job, c->pid, stored);
 	if (c->session)
 		rpc_session_answer(c->session, 0, &text, NULL);
 }
@@ -285,14 +290,15 @@ static void forget_client(void *self)
 
 /* What is reported next on this connection is published after it. */
 static int await_commit(struct methods *m, const struct rpc_server_peer *peer,
-                        const struct job *job, pid_t pid, bool is_news)
+                        const struct job *job, pid_t pid)
 {
 	struct committed *c = xcalloc(1, sizeof *c);
 	const struct rpc_server_work work = { c, forget_client, .keeps_order = true };
 
-	*c = (struct committed){ m, peer->session, *job, pid, is_news };
+	*c = (struct committed){ m, peer->session, *job, pid };
 	rpc_session_defer(peer->session, &work);
-	m->host.daemon->commit_jobs(m->host.daemon_self, report_committed, c);
+	m->host.daemon->commit_jobs(m->host.daemon_self, job->status != JOB_RUNNING,
+	                            report_committed, c);
 	return RPC_SERVER_LATER;
 }
 
@@ -375,8 +381,8 @@ METHOD(method_job_start)
 	if (job.has_recorder)
 		methods_set_recorder(m, peer, job.handle, sent_id);
 	if (!job.is_stored_by_other)
-		return await_commit(m, peer, &job, pid, true);
-	write_job(result, &job, false);
+		return await_commit(m, peer, &job, pid);
+	write_job(result, &job, STORED_NO);
 	methods_publish_job(m, &job, pid, STORED_UNKNOWN);
 	return 0;
 }
@@ -405,12 +411,6 @@ static int status_param(const json_t *params, struct job_end *how, struct err *e
 	return 0;
 }
 
-bool methods_is_same_end(const struct job *a, const struct job *b)
-{
-	return a->status == b->status && a->signal == b->signal &&
-	       a->has_exit_code == b->has_exit_code && a->exit_code == b->exit_code;
-}
-
 /* What only the recorder of the job knows: when it ended and why, and whether that is stored. */
 static int recorder_params(const struct job *job, const json_t *params, struct job_end *how,
                            struct job *announced, enum stored *ret, struct err *err)
@@ -425,7 +425,8 @@ static int recorder_params(const struct job *job, const json_t *params, struct j
 	how->ended_ns = methods_believe_time(job, how->ended_ns);
 	*announced = job_reader_job(params);
 	how->recorded = rpc_params_has(params, "limits_hit") ? announced : NULL;
-	*ret = !rpc_params_has(params, "stored") ? STORED_UNKNOWN : is_stored;
+	if (rpc_params_has(params, "stored"))
+		*ret = is_stored ? STORED_YES : STORED_NO;
 	return 0;
 }
 
@@ -437,7 +438,6 @@ METHOD(method_job_end)
 	const struct job *job;
 	struct job was, announced;
 	job_handle at;
-	bool is_news;
 
 	if (!m->host.daemon)
 		return err_set(err, EALREADY, "this job ends with its command");
@@ -449,12 +449,10 @@ METHOD(method_job_end)
 	if (m->host.daemon->end_job(m->host.daemon_self, at, &how, err) < 0)
 		return -err->code;
 	job = methods_job(m, at);
-	/* The end of its process was published already; only a correction is news. */
-	is_news = !methods_is_same_end(&was, job);
 	if (!job->is_stored_by_other)
-		return await_commit(m, peer, job, 0, is_news);
-	write_job(result, job, stored == STORED_YES);
-	if (is_news)
+		return await_commit(m, peer, job, 0);
+	write_job(result, job, stored == STORED_YES ? STORED_YES : STORED_NO);
+	if (!job_is_same_end(&was, job))
 		methods_publish_job(m, job, 0, stored);
 	return 0;
 }

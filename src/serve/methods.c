@@ -130,7 +130,8 @@ static void on_recorder_gone(void *self)
 
 	if (row && row->job.status == JOB_RUNNING) {
 		m->host.daemon->lose_job(m->host.daemon_self, link->job);
-		methods_publish_job(m, &row->job, 0, STORED_UNKNOWN);
+		if (row->job.is_stored_by_other) /* else it is published once it is stored */
+			methods_publish_job(m, &row->job, 0, STORED_UNKNOWN);
 	}
 	free(link);
 }

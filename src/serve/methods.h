@@ -145,21 +145,13 @@ int methods_list_recorded(struct methods *m, const struct rpc_server_peer *peer,
 /* How a sheet or a job ended: exit_code or signal. */
 int methods_end_params(const json_t *params, struct job_end *ret, struct err *err) must_check;
 
-/* Whether the state of a job is on disk. Its recorder may be another process that did not report it. */
-enum stored {
-	STORED_NO,
-	STORED_YES,
-	STORED_UNKNOWN,
-};
-
-/* Publishes the state of a job or sheet, with the resource context of `pid` (0: in general) or of
+/* Publishes the state of a job or sheet, and whether that is on disk, with the resource context of `pid` (0: in general) or of
  * the process that opened the sheet. */
 void methods_publish_job(struct methods *m, const struct job *job, pid_t pid, enum stored stored);
 void methods_publish_sheet(struct methods *m, const struct job *job, const struct sheet *sheet);
 /* Publishes a mark or phase at once, so that what is reported is heard in that order. */
 void methods_publish_event(struct methods *m, const struct job *job, uint32_t sheet,
                            const struct job_input_event *event);
-bool methods_is_same_end(const struct job *a, const struct job *b);
 /* Creates the bus, for the first subscriber. */
 void methods_begin_bus(struct methods *m);
 /* Publishes an event, as of now, if there is a subscriber. */

@@ -143,7 +143,7 @@ static bool is_current(const struct methods *m, const struct job *job)
 {
 	const struct job_row *row = job_roster_get(methods_jobs(m), job->handle);
 
-	return !row || methods_is_same_end(&row->job, job);
+	return !row || job_is_same_end(&row->job, job);
 }
 
 void serve_publish_ends(struct serve *serve, const struct snapshot *snap, bool is_stored)

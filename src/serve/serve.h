@@ -50,8 +50,9 @@ struct serve_daemon {
 	int (*start_job)(void *self, struct job *job, pid_t pid, struct err *err);
 	int (*end_job)(void *self, job_handle job, const struct job_end *how, struct err *err);
 	void (*lose_job)(void *self, job_handle job);
-	/* Calls back when jobs are stored as they are now, or could not be (job_commits.h). */
-	void (*commit_jobs)(void *self, void (*done)(void *self, bool is_stored), void *done_self);
+	/* Calls back when a job that runs, or has ended, is stored as it is now, or could not be (job_commits.h). */
+	void (*commit_jobs)(void *self, bool has_ended,
+	                    void (*done)(void *self, enum stored stored), void *done_self);
 };
 
 /* Called for each sheet, mark and phase that was accepted. */
@@ -94,7 +95,7 @@ bool serve_is_listened_to(const struct serve *serve);
 /* Publishes its events, and the ends of sheets that no call reported; keeps the last 200 process events for
  * daemon.events. */
 void serve_publish(struct serve *serve, const struct snapshot *snap);
-/* Publishes the ends of jobs in it that no call reported, once it is known whether they are stored. */
+/* Publishes the ends of jobs in it that are news, once it is known whether they are stored. */
 void serve_publish_ends(struct serve *serve, const struct snapshot *snap, bool is_stored);
 /* Has the store worker search for patterns in the jobs of the last 7 days; a type needs `min_jobs`. found() is called
  * on the loop with what is to be stored, unless that failed. */

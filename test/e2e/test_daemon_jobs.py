@@ -289,6 +289,21 @@ def test_a_run_in_a_container_is_shown_with_its_processes(daemon, children):
 	assert [p["command"] for p in members] == ["sleep 72.5"]
 
 
+def test_an_end_that_waits_for_the_disk_is_neither_stored_nor_refused(daemon, children):
+	worker = children.spawn(["sleep", "60"])
+	with daemon.line() as ear:
+		ear.call("bus.subscribe", filter="job.", job_id="late")
+		daemon.result("job.start", job_id="late", pid=worker.pid)
+		assert ear.read()["params"]["data"]["stored"] is True
+		with store_locked(daemon.proctor.state_dir):
+			assert daemon.result("job.end", job_id="late", exit_code=3)["stored"] is None
+			released = time.time()
+		end = ear.read()["params"]
+	assert (end["event"], end["data"]["stored"], end["data"]["exit_code"]) == ("job.failed", True, 3)
+	assert end["timestamp"] >= released - 0.01
+	assert stored(daemon, "late")[0]["status"] == "failed"
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="NOT RUN: needs root to mount a small disk")
 def test_a_job_is_not_reported_to_be_on_a_disk_that_is_full(cold, children):
 	worker = children.spawn(["sleep", "60"])

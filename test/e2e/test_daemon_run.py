@@ -146,14 +146,17 @@ def test_a_daemon_that_hangs_holds_up_nobody(daemon):
 	daemon.process.send_signal(signal.SIGCONT)
 
 
-def test_a_recorder_that_is_killed_leaves_a_job_that_is_lost(daemon):
-	run = start_run(daemon, "sleep", "60", options=("--job-id", "orphan"))
+@pytest.mark.parametrize("store", ["shared", "elsewhere"])
+def test_a_recorder_that_is_killed_leaves_a_job_that_is_lost(daemon, store):
+	env = {"PROCTOR_STATE_DIR": str(daemon.place / "elsewhere")} if store == "elsewhere" else None
+	run = start_run(daemon, "sleep", "60", options=("--job-id", "orphan"), env=env)
 	wait_for(lambda: job_of(daemon, "orphan"))
 	with daemon.line() as ear:
 		ear.call("bus.subscribe", filter="job.")
 		run.kill()
 		run.wait()
-		assert ear.read()["params"]["event"] == "job.lost"
+		end = ear.read()["params"]
+		assert (end["event"], end["data"]["stored"]) == ("job.lost", True if env else None)  # the daemon stores the end of a job that it stores
 	assert job_of(daemon, "orphan")["status"] == "lost"
 	run.stdout.close()
 	run.stderr.close()

@@ -135,14 +135,14 @@ static void test_job_roster__begins_a_sheet_again_when_it_is_opened_again(void *
 	job_row_end_sheet(t.rows.at[0], job_roster_begin_sheet(&t, t.rows.at[0], 1, "pack", 10),
 	                  JOB_FAILED, 11);
 	assert_int_equal(t.rows.at[0]->sheets.at[0].attempt, 1);
-	job_row_sheet(t.rows.at[0], 1)->is_stored = true;
+	job_row_sheet(t.rows.at[0], 1)->is_shown = true;
 	job_roster_begin_sheet(&t, t.rows.at[0], 1, "", 12);
 	assert_int_equal(t.sheets, 1);
 	assert_int_equal(t.rows.at[0]->sheets.at[0].attempt, 2);
 	assert_string_equal(t.rows.at[0]->sheets.at[0].label, "pack");
 	assert_int_equal(t.rows.at[0]->sheets.at[0].status, JOB_RUNNING);
 	assert_int_equal(t.rows.at[0]->sheets.at[0].ended_ns, 0);
-	assert_false(t.rows.at[0]->sheets.at[0].is_stored);
+	assert_false(t.rows.at[0]->sheets.at[0].is_shown);
 	job_roster_done(&t);
 }
 

@@ -8,7 +8,7 @@
 struct log {
 	char text[64];
 	const struct snapshot *kept;
-	bool has_room, is_stored;
+	bool has_room;
 };
 
 static void note(struct log *log, char what)
@@ -49,19 +49,13 @@ static bool has_room(void *self)
 	return ((struct log *)self)->has_room;
 }
 
-static bool is_stored(void *self, uint64_t patience_ns)
-{
-	(void)patience_ns;
-	return ((struct log *)self)->is_stored;
-}
-
 static struct pipeline make(struct log *log)
 {
 	return (struct pipeline){
 		.stages = { { "first", PASS_ALL, first_stage, log },
 		            { "second", PASS_TICK, second_stage, log } },
 		.sinks = { { "first", PASS_TICK, first_sink, .self = log },
-		           { "second", PASS_ALL, second_sink, has_room, is_stored, .self = log } },
+		           { "second", PASS_ALL, second_sink, has_room, .self = log } },
 	};
 }
 
@@ -104,17 +98,15 @@ static void test_pipeline__a_flush_passes_only_those_that_want_it(void **state)
 	snapshot_pool_free(pool);
 }
 
-static void test_pipeline__has_room_and_is_stored_when_it_is_so_for_all_sinks(void **state)
+static void test_pipeline__has_room_when_all_sinks_have(void **state)
 {
 	struct log log = { .has_room = true };
 	struct pipeline p = make(&log);
 
 	(void)state;
 	assert_true(pipeline_has_room(&p));
-	assert_false(pipeline_sync(&p, 0));
-	log = (struct log){ .is_stored = true };
+	log.has_room = false;
 	assert_false(pipeline_has_room(&p));
-	assert_true(pipeline_sync(&p, 0));
 }
 
 static void take_outcome(void *self, const struct snapshot *snap, bool is_stored)
@@ -162,6 +154,6 @@ static void test_latest_snapshot__is_that_of_the_last_tick(void **state)
 
 RUN_TESTS(TEST(test_pipeline__runs_stages_in_order_then_sinks),
           TEST(test_pipeline__a_flush_passes_only_those_that_want_it),
-          TEST(test_pipeline__has_room_and_is_stored_when_it_is_so_for_all_sinks),
+          TEST(test_pipeline__has_room_when_all_sinks_have),
           TEST(test_pipeline__reports_outcomes_to_the_sinks_that_want_them),
           TEST(test_latest_snapshot__is_that_of_the_last_tick))

@@ -108,6 +108,13 @@ static struct recorder_status status_of(struct fixture *fx)
 	return status;
 }
 
+/* Whether the latest snapshot was stored. */
+static bool is_stored(struct fixture *fx)
+{
+	return recorder_await(fx->recorder, recorder_pushed(fx->recorder), false, PATIENCE_NS) ==
+	       STORED_YES;
+}
+
 static void test_recorder__stores_what_is_pushed(void **state)
 {
 	struct fixture *fx = *state;
@@ -115,7 +122,7 @@ static void test_recorder__stores_what_is_pushed(void **state)
 	open_recorder(fx, (struct recorder_options){ 0 });
 	push(fx, begin_snapshot(fx));
 	push(fx, begin_snapshot(fx));
-	assert_true(recorder_sync(fx->recorder, PATIENCE_NS));
+	assert_true(is_stored(fx));
 	assert_int_equal(status_of(fx).stored, 2);
 	assert_int_equal(status_of(fx).lost, 0);
 	assert_int_equal(ask_int(fx->dir, "SELECT count(*) FROM snapshots"), 2);
@@ -134,7 +141,7 @@ static void test_recorder__writes_a_line_for_a_tick_and_none_for_a_flush(void **
 	flush->events_only = true;
 	push(fx, flush);
 	push(fx, begin_snapshot(fx));
-	assert_true(recorder_sync(fx->recorder, PATIENCE_NS));
+	assert_true(is_stored(fx));
 	assert_int_equal(load_file(AT_FDCWD, fx->jsonl_path, &text, &err), 0);
 	for (size_t i = 0; i < text.len; i++)
 		lines += text.at[i] == '\n';
@@ -148,7 +155,7 @@ static void test_recorder__counts_what_a_store_that_cannot_be_opened_does_not_ta
 	open_recorder(fx, (struct recorder_options){ .opens_later = true,
 	                                             .store.path = "/proc/no/proctor.db" });
 	push(fx, begin_snapshot(fx));
-	assert_false(recorder_sync(fx->recorder, PATIENCE_NS));
+	assert_false(is_stored(fx));
 	assert_int_equal(status_of(fx).lost, 1);
 	assert_non_null(strstr(status_of(fx).reason, "/proc/no"));
 }
@@ -161,7 +168,7 @@ static void test_recorder__drops_the_oldest_when_the_disk_is_slow_and_stores_a_g
 
 	open_recorder(fx, (struct recorder_options){ 0 });
 	push(fx, begin_snapshot(fx));
-	assert_true(recorder_sync(fx->recorder, PATIENCE_NS));
+	assert_true(is_stored(fx));
 	hold_lock(fx);
 	for (int i = 0; i < 12; i++)
 		push(fx, begin_snapshot(fx));
@@ -170,9 +177,9 @@ static void test_recorder__drops_the_oldest_when_the_disk_is_slow_and_stores_a_g
 	assert_true(status.lost >= 7 && status.waiting <= 4);
 	assert_string_equal(status.reason, "the disk was too slow");
 	db_lock_close(&fx->lock);
-	(void)recorder_sync(fx->recorder, PATIENCE_NS);
+	(void)is_stored(fx);
 	push(fx, begin_snapshot(fx));
-	assert_true(recorder_sync(fx->recorder, PATIENCE_NS));
+	assert_true(is_stored(fx));
 	status = status_of(fx);
 	assert_int_equal(status.stored + status.lost, 14);
 	assert_int_equal(ask_int(fx->dir, "SELECT sum(details + 0) FROM recorder_events "
@@ -187,7 +194,7 @@ static void test_recorder__may_wait_for_the_disk_before_it_drops_anything(void *
 	open_recorder(fx, (struct recorder_options){ .waits_for_disk = true });
 	for (int i = 0; i < 100; i++)
 		push(fx, begin_snapshot(fx));
-	assert_true(recorder_sync(fx->recorder, PATIENCE_NS));
+	assert_true(is_stored(fx));
 	assert_int_equal(status_of(fx).stored, 100);
 }
 
@@ -197,42 +204,114 @@ static void test_recorder__reports_an_end_after_it_was_stored(void **state)
 	cleanup(closep) int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct pollfd ready = { .fd = fd, .events = POLLIN };
 	const struct snapshot *snap;
-	bool is_stored;
+	bool stored;
 
 	open_recorder(fx, (struct recorder_options){ 0 });
 	recorder_keep_outcomes(fx->recorder, fd);
 	push(fx, begin_snapshot(fx)); /* nothing ends in it */
-	assert_true(recorder_sync(fx->recorder, PATIENCE_NS));
-	assert_null(recorder_next_outcome(fx->recorder, &is_stored));
+	assert_true(is_stored(fx));
+	assert_null(recorder_next_outcome(fx->recorder, &stored));
 	hold_lock(fx);
 	push_end(fx);
 	assert_int_equal(poll(&ready, 1, 300), 0);
-	assert_null(recorder_next_outcome(fx->recorder, &is_stored));
+	assert_null(recorder_next_outcome(fx->recorder, &stored));
 	db_lock_close(&fx->lock);
 	assert_int_equal(poll(&ready, 1, 30000), 1);
-	snap = recorder_next_outcome(fx->recorder, &is_stored);
+	snap = recorder_next_outcome(fx->recorder, &stored);
 	assert_non_null(snap);
-	assert_true(is_stored);
+	assert_true(stored);
 	assert_string_equal(snap->jobs.at[0].id, "ended");
 	assert_int_equal(ask_int(fx->dir, "SELECT count(*) FROM jobs WHERE status = 'failed'"), 1);
 	snapshot_unref(snap);
-	assert_null(recorder_next_outcome(fx->recorder, &is_stored));
+	assert_null(recorder_next_outcome(fx->recorder, &stored));
 }
 
 static void test_recorder__reports_an_end_that_could_not_be_stored(void **state)
 {
 	struct fixture *fx = *state;
 	const struct snapshot *snap;
-	bool is_stored = true;
+	bool stored = true;
 
 	open_recorder(fx, (struct recorder_options){ .opens_later = true });
 	recorder_keep_outcomes(fx->recorder, -1);
 	push_end(fx);
-	(void)recorder_sync(fx->recorder, PATIENCE_NS);
-	snap = recorder_next_outcome(fx->recorder, &is_stored);
+	(void)is_stored(fx);
+	snap = recorder_next_outcome(fx->recorder, &stored);
 	assert_non_null(snap);
-	assert_false(is_stored);
+	assert_false(stored);
 	snapshot_unref(snap);
+}
+
+/* That others follow all the time changes nothing. */
+static void test_recorder_await__is_about_one_snapshot(void **state)
+{
+	struct fixture *fx = *state;
+	uint64_t first;
+
+	open_recorder(fx, (struct recorder_options){ 0 });
+	assert_true(is_stored(fx));
+	hold_lock(fx);
+	push(fx, begin_snapshot(fx));
+	first = recorder_pushed(fx->recorder);
+	assert_int_equal(recorder_await(fx->recorder, first, false, 0), STORED_UNKNOWN);
+	db_lock_close(&fx->lock);
+	fx->lock.fd = -1;
+	for (int i = 0; i < 3; i++)
+		push(fx, begin_snapshot(fx));
+	assert_int_equal(recorder_await(fx->recorder, first, false, PATIENCE_NS), STORED_YES);
+	assert_true(is_stored(fx));
+	hold_lock(fx);
+	push(fx, begin_snapshot(fx));
+	first = recorder_pushed(fx->recorder);
+	assert_int_equal(recorder_await(fx->recorder, first, false, PATIENCE_NS), STORED_NO);
+	assert_int_equal(recorder_await(fx->recorder, first - 1, false, 0), STORED_YES);
+}
+
+static void push_job(struct fixture *fx, bool ends_now)
+{
+	struct snapshot *snap = begin_snapshot(fx);
+	struct job *job = world_push(&snap->jobs);
+
+	snprintf(job->id, sizeof job->id, "ended");
+	snprintf(job->type, sizeof job->type, "type");
+	job->handle = 1;
+	job->started_ns = snap->wall_ns - NS_PER_S;
+	job->ended_ns = snap->wall_ns;
+	job->status = JOB_FAILED;
+	job->ends_now = ends_now;
+	push(fx, snap);
+}
+
+/* The next ones show the job, too. */
+static void test_recorder__an_end_in_a_dropped_snapshot_is_stored_with_a_later_one(void **state)
+{
+	struct fixture *fx = *state;
+	const struct snapshot *snap;
+	uint64_t number, outcomes = 0;
+	bool stored;
+
+	open_recorder(fx, (struct recorder_options){ 0 });
+	recorder_keep_outcomes(fx->recorder, -1);
+	push(fx, begin_snapshot(fx));
+	assert_true(is_stored(fx));
+	hold_lock(fx);
+	push_job(fx, true);
+	push_job(fx, true);
+	number = recorder_pushed(fx->recorder);
+	for (int i = 0; i < 6; i++)
+		push_job(fx, false);
+	assert_int_equal(recorder_await(fx->recorder, number, true, 0), STORED_UNKNOWN);
+	db_lock_close(&fx->lock);
+	fx->lock.fd = -1;
+	assert_true(is_stored(fx));
+	assert_int_equal(recorder_await(fx->recorder, number, true, 0), STORED_YES);
+	while ((snap = recorder_next_outcome(fx->recorder, &stored))) {
+		assert_true(snap->jobs.at[0].ends_now && stored);
+		outcomes++;
+		snapshot_unref(snap);
+	}
+	assert_int_equal(outcomes, 2);
+	assert_true(status_of(fx).lost > 0);
 }
 
 /* What nobody collected is released with it. */
@@ -260,4 +339,6 @@ RUN_TESTS(RECORDER_TEST(test_recorder__stores_what_is_pushed),
           RECORDER_TEST(test_recorder__may_wait_for_the_disk_before_it_drops_anything),
           RECORDER_TEST(test_recorder__reports_an_end_after_it_was_stored),
           RECORDER_TEST(test_recorder__reports_an_end_that_could_not_be_stored),
+          RECORDER_TEST(test_recorder_await__is_about_one_snapshot),
+          RECORDER_TEST(test_recorder__an_end_in_a_dropped_snapshot_is_stored_with_a_later_one),
           RECORDER_TEST(test_recorder_close__stores_what_waits))

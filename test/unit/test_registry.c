@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "check.h"
 #include "fake_machine.h"
+#include "sqlite/db_lock.h"
 
 /* By how much the system's clock was set. */
 static time_t clock_step_s;
@@ -310,7 +311,7 @@ static void test_jobs_remove__leaves_nothing_behind(void **state)
 
 	engine_tick(fx->engine);
 	engine_tune(fx->engine, &tuning);
-	engine_store_jobs(fx->engine, NS_PER_S);
+	(void)engine_store_jobs(fx->engine);
 	jobs_remove(engine_jobs(fx->engine), job);
 	assert_int_equal(jobs_find_process(engine_jobs(fx->engine), fx->child), -1);
 	engine_tick(fx->engine);
@@ -344,6 +345,85 @@ static void test_jobs_figures__keeps_jobs_apart(void **state)
 		assert_int_equal(fx->last->jobs.at[i].status, JOB_LOST);
 		assert_int_equal(fx->last->jobs.at[i].figures[JOB_FIGURE_EXITED].value, 1);
 	}
+}
+
+static enum stored store_jobs(struct fixture *fx)
+{
+	return engine_await_stored(fx->engine, engine_store_jobs(fx->engine), false, 30 * NS_PER_S);
+}
+
+/* A sheet is shown once, when it begins or ends. */
+static void test_engine__shows_sheets_again_after_snapshots_were_lost(void **state)
+{
+	struct fixture *fx = *state;
+	job_handle job = start(fx, "a");
+	struct job_row *row = job_roster_get(table(fx), job);
+	cleanup(freep) char *lock_path = xasprintf("%s/write.lock", fx->tree.path);
+	struct db_lock lock = { .fd = -1 };
+	struct sheet *sheet;
+	struct err err;
+
+	assert_int_equal(store_jobs(fx), STORED_YES);
+	assert_int_equal(db_lock_open(&lock, lock_path, &err), 0);
+	assert_int_equal(db_lock_take(&lock, DB_LOCK_WRITING, NS_PER_S), 0);
+	sheet = job_roster_begin_sheet(&engine_jobs(fx->engine)->roster, row, 1, "",
+	                               clock_wall_ns());
+	job_row_end_sheet(row, sheet, JOB_COMPLETED, clock_wall_ns());
+	assert_int_equal(store_jobs(fx), STORED_NO);
+	assert_int_equal(fx->last->sheets.len, 1);
+	db_lock_close(&lock);
+	assert_int_equal(store_jobs(fx), STORED_YES);
+	assert_int_equal(fx->last->sheets.len, 0);
+	engine_tick(fx->engine);
+	assert_int_equal(fx->last->sheets.len, 1);
+	assert_int_equal(fx->last->sheets.at[0].status, JOB_COMPLETED);
+	assert_int_equal(store_jobs(fx), STORED_YES);
+	assert_int_equal(fx->last->sheets.len, 0);
+}
+
+static void test_registry_end__shows_all_sheets_of_the_job(void **state)
+{
+	struct fixture *fx = *state;
+	job_handle job = start(fx, "a");
+	struct job_row *row = job_roster_get(table(fx), job);
+	const struct job_end how = { .status = JOB_COMPLETED };
+	struct sheet *sheet = job_roster_begin_sheet(&engine_jobs(fx->engine)->roster, row, 1, "",
+	                                             clock_wall_ns());
+	struct err err;
+
+	job_row_end_sheet(row, sheet, JOB_COMPLETED, clock_wall_ns());
+	engine_tick(fx->engine);
+	assert_int_equal(fx->last->sheets.len, 1);
+	engine_tick(fx->engine);
+	assert_int_equal(fx->last->sheets.len, 0);
+	assert_int_equal(registry_end(fx->engine, job, &how, &err), 0);
+	engine_tick(fx->engine);
+	assert_int_equal(fx->last->sheets.len, 1);
+}
+
+static bool is_news(struct fixture *fx)
+{
+	engine_tick(fx->engine);
+	return fx->last->jobs.at[0].ends_now;
+}
+
+static void test_registry__an_end_is_news_once_and_so_is_its_correction(void **state)
+{
+	struct fixture *fx = *state;
+	job_handle job = start(fx, "a");
+	const struct job_end how = { .status = JOB_COMPLETED };
+	struct err err;
+
+	assert_false(is_news(fx));
+	registry_lose(fx->engine, job);
+	engine_flush(fx->engine); /* no event waits for it */
+	assert_true(fx->last->jobs.at[0].ends_now);
+	assert_int_equal(fx->last->jobs.at[0].status, JOB_LOST);
+	assert_false(is_news(fx));
+	job_roster_get(table(fx), job)->watched->end_is_inferred = true;
+	assert_int_equal(registry_end(fx->engine, job, &how, &err), 0);
+	assert_true(is_news(fx));
+	assert_false(is_news(fx));
 }
 
 #define MANY 500
@@ -420,6 +500,9 @@ RUN_TESTS(REGISTRY_TEST(test_registry_start__makes_the_process_a_member),
           REGISTRY_TEST(test_registry_end__closes_the_sheets_that_are_open),
           REGISTRY_TEST(test_registry_end__measures_by_a_clock_that_no_one_sets),
           REGISTRY_TEST(test_registry_lose__gives_its_place_to_the_recorder_that_is_back),
+          REGISTRY_TEST(test_engine__shows_sheets_again_after_snapshots_were_lost),
+          REGISTRY_TEST(test_registry_end__shows_all_sheets_of_the_job),
+          REGISTRY_TEST(test_registry__an_end_is_news_once_and_so_is_its_correction),
           REGISTRY_TEST(test_jobs_figures__keeps_jobs_apart),
           REGISTRY_TEST(test_jobs_figures__goes_through_the_processes_once_for_all_jobs),
           REGISTRY_TEST(test_jobs_remove__leaves_nothing_behind))

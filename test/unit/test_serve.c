@@ -233,9 +233,11 @@ static void test_recent__keeps_what_is_notable_in_a_storm_of_births(void **state
 
 	*vec_push(&snap.jobs, 1) = (struct job){ .id = "a", .uid = 7 };
 	*vec_push(&snap.events, 2000) = (struct event){ .kind = EVENT_OOM, .id.pid = 5 };
-	*vec_push(&snap.events, 2000) = (struct event){ .kind = EVENT_EXIT, .id.pid = 6, .signal = 9 };
+	*vec_push(&snap.events,
+	          2000) = (struct event){ .kind = EVENT_EXIT, .id.pid = 6, .signal = 9 };
 	for (pid_t pid = 100; pid < 1000; pid++) {
-		*vec_push(&snap.events, 2000) = (struct event){ .kind = EVENT_SPAWN, .id.pid = pid };
+		*vec_push(&snap.events, 2000) = (struct event){ .kind = EVENT_SPAWN,
+			                                        .id.pid = pid };
 		*vec_push(&snap.events, 2000) = (struct event){ .kind = EVENT_EXIT, .id.pid = pid };
 	}
 	recent_events_add(&r, &snap);
@@ -400,7 +402,7 @@ struct forgetful {
 	struct engine *engine;
 	job_handle first; /* -1: none was registered yet */
 	struct loop_source *committer;
-	void (*done)(void *self, bool is_stored); /* of the commit that is awaited */
+	void (*done)(void *self, enum stored stored); /* of the commit that is awaited */
 	void *done_self;
 	int fd;
 	size_t len;
@@ -433,13 +435,15 @@ static void commit_now(void *self)
 {
 	struct forgetful *f = self;
 
-	f->done(f->done_self, true);
+	f->done(f->done_self, STORED_YES);
 }
 
-static void commit_soon(void *self, void (*done)(void *self, bool is_stored), void *done_self)
+static void commit_soon(void *self, bool has_ended, void (*done)(void *self, enum stored stored),
+                        void *done_self)
 {
 	struct forgetful *f = self;
 
+	(void)has_ended;
 	f->done = done;
 	f->done_self = done_self;
 	loop_timer_set(f->committer, 0);

@@ -124,14 +124,14 @@ static void test_sheet_account__is_completed_by_totals_that_come_late(void **sta
 	s = end(&f, 1, NULL);
 	assert_figure(s, SHEET_FIGURE_CPU, 100 * NS_PER_MS, QUALITY_AT_LEAST);
 	assert_int_equal(f.accounts.len, 1);
-	s->is_stored = true;
+	s->is_shown = true;
 	e = vec_push(&f.snap.events, 9);
 	*e = (struct event){ .kind = EVENT_TOTALS, .id = opener, .final = reading(1300, 0, 80) };
 	sheet_accounts_take(&f.accounts, &f.snap);
 	sheet_accounts_settle(&f.accounts, &f.row, 4 * NS_PER_S);
 	assert_figure(s, SHEET_FIGURE_CPU, 300 * NS_PER_MS, QUALITY_EXACT);
 	assert_figure(s, SHEET_FIGURE_PEAK_RSS, 80 * MIB, QUALITY_SAMPLED);
-	assert_false(s->is_stored);
+	assert_false(s->is_shown);
 	assert_int_equal(f.accounts.len, 0);
 	done(&f);
 }

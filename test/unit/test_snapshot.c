@@ -336,7 +336,7 @@ static void test_snapshot__has_the_sheets_that_are_not_stored(void **state)
 
 	(void)state;
 	job = job_roster_add(&p.jobs, "j1", "make", WALL0_NS);
-	job_roster_begin_sheet(&p.jobs, p.jobs.rows.at[job], 1, "old", WALL0_NS)->is_stored = true;
+	job_roster_begin_sheet(&p.jobs, p.jobs.rows.at[job], 1, "old", WALL0_NS)->is_shown = true;
 	job_roster_begin_sheet(&p.jobs, p.jobs.rows.at[job], 2, "new", WALL0_NS);
 	pair_build(&p);
 	assert_int_equal(p.snap.active_sheets, 2);
