@@ -32,6 +32,17 @@ static bool is_header(struct scan name)
 	return false;
 }
 
+/* A script as it is read from some place on. A place within quotes may begin a script, too, that of an inner
+ * shell: "echo x | chpasswd". A quote changes what follows for every reading, and never two of them to the same;
+ * so those from all places in an argument are only three, which are searched once each. */
+struct reading {
+	char quote;           /* the one that is open; 0: none */
+	const char *end;      /* the last end of a command that was found; before it is none */
+	bool is_piped_secret; /* what this command prints is read as a secret */
+};
+
+#define READINGS 3
+
 struct redactor {
 	char *to;
 	size_t len, cap;
@@ -48,6 +59,13 @@ struct redactor {
 	/* The arguments of `command` that are kept, and then the rest are secrets; NULL: none. */
 	const struct secret_argument *arguments;
 	unsigned kept_arguments;
+	/* Results of searches in the current argument, so that none is repeated: an argument of many
+	 * URLs or commands takes no longer than another one. */
+	struct reading readings[READINGS];
+	const char *readings_at; /* their quotes are those of this place */
+	const char *url_end;     /* the last end of a URL that was found, … */
+	const char *url_at;      /* … and the last '@' before it; NULL: none */
+	const char *reader_end;  /* of the first reader of secrets; NULL: not searched for yet */
 };
 
 static void append(struct redactor *r, const char *text, size_t n)
@@ -73,6 +91,19 @@ static bool is_blank(char c)
 static bool is_quote(char c)
 {
 	return c == '"' || c == '\'';
+}
+
+static bool is_separator(char c)
+{
+	return c == '|' || c == ';' || c == '&' || c == '\n';
+}
+
+/* The quote that is open after this byte. */
+static char quote_after(char quote, char c)
+{
+	if (!is_quote(c))
+		return quote;
+	return !quote ? c : quote == c ? '\0' : quote;
 }
 
 /* The end of the value that begins here. Blanks end it only in a script; elsewhere they are part of
@@ -122,25 +153,43 @@ static void mask_value(struct redactor *r, bool may_have_blanks)
 	r->arg.p = end;
 }
 
+/* The last '@' in the rest of the URL that r->arg.p is in; NULL: none. */
+static const char *find_last_at(struct redactor *r)
+{
+	const char *p = r->arg.p;
+
+	if (p > r->url_end) {
+		r->url_at = NULL;
+		for (; p < r->arg.end && !is_blank(*p) && !is_quote(*p); p++)
+			if (*p == '@')
+				r->url_at = p;
+		r->url_end = p;
+	}
+	return r->url_at && r->url_at >= r->arg.p ? r->url_at : NULL;
+}
+
+static bool ends_authority(char c)
+{
+	return c == '/' || c == '?' || c == '#';
+}
+
 /* https://user:password@host/: a user without a password is often a token, so everything before the
  * '@' is masked. Passwords may contain '/' and '@'; a "port" that is not a number reveals that. */
 static void redact_userinfo(struct redactor *r)
 {
-	const char *p, *at = NULL, *last_at = NULL, *authority = NULL, *colon = NULL;
+	const char *p, *at = NULL, *colon = NULL;
 
 	for (p = r->arg.p; p < r->arg.end && !is_blank(*p) && !is_quote(*p); p++) {
+		if (ends_authority(*p))
+			break;
 		if (*p == '@')
-			last_at = p;
-		if (*p == '@' && !authority)
 			at = p;
-		if (*p == ':' && !authority)
+		if (*p == ':')
 			colon = p;
-		if ((*p == '/' || *p == '?' || *p == '#') && !authority)
-			authority = p;
 	}
-	if (!at && last_at && colon && authority && colon + 1 < authority &&
+	if (!at && colon && p < r->arg.end && ends_authority(*p) && colon + 1 < p &&
 	    (colon[1] < '0' || colon[1] > '9'))
-		at = last_at;
+		at = find_last_at(r);
 	if (!at)
 		return;
 	append(r, MASK, strlen(MASK));
@@ -184,12 +233,16 @@ static const char *find_separator(const struct redactor *r, struct scan name)
 	return end - p > 2 && memcmp(p, "://", 3) == 0 ? NULL : p + 1;
 }
 
+/* As much of the value as is needed to judge it: one that is cut is longer than SECRET_VALUE_MAX. */
 static struct scan value_at(const struct redactor *r, const char *p)
 {
+	const size_t room = SECRET_VALUE_MAX + 2; /* with a quote before it */
 	struct redactor at = *r;
 
 	at.arg.p = p;
-	if (!scan_at_end(&at.arg) && is_quote(*at.arg.p)) {
+	if ((size_t)(at.arg.end - p) > room)
+		at.arg.end = p + room;
+	if (!scan_at_end(&at.arg) && is_quote(*at.arg.p) && *at.arg.p != r->quote) {
 		const char *close = memchr(p + 1, *p, (size_t)(at.arg.end - p - 1));
 
 		return (struct scan){ p + 1, close ? close : at.arg.end };
@@ -225,6 +278,8 @@ static bool redact_pair(struct redactor *r, struct scan name)
 	/* "key" is an ordinary word, but not in the query of a URL. */
 	if (r->in_query && scan_eq(&name, "key"))
 		meaning = SECRET_NAME_YES;
+	if (!meaning)
+		return false;
 	while (value[-1] == ':' && value < r->arg.end && (*value == ' ' || *value == '\t'))
 		value++;
 	if (!hides(meaning, value_at(r, value)) ||
@@ -305,27 +360,49 @@ static void redact_run(struct redactor *r)
 	copy_run(r, name.end);
 }
 
-/* The end of the command that begins here in a script. */
+/* The end of the first reader of secrets; NULL: there is none. */
+static const char *find_secret_reader(const char *p, const char *end)
+{
+	const char *first = NULL;
+
+	for (size_t i = 0; i < secret_stdin_readers_len; i++) {
+		size_t len = strlen(secret_stdin_readers[i]);
+		const char *at = memmem(p, (size_t)(end - p), secret_stdin_readers[i], len);
+
+		if (at && (!first || at + len < first))
+			first = at + len;
+	}
+	return first;
+}
+
 static const char *command_end(const char *p, const char *end)
 {
 	char quote = '\0';
 
-	for (; p < end; p++) {
-		if (is_quote(*p) && (!quote || quote == *p))
-			quote = quote ? '\0' : *p;
-		if (!quote && strchr("|;&\n", *p))
-			break;
-	}
+	for (; p < end && (quote || !is_separator(*p)); p++)
+		quote = quote_after(quote, *p);
 	return p;
 }
 
-static bool reads_secret(const char *p, const char *end)
+/* How the script reads from here on. */
+static const struct reading *read_from(struct redactor *r, const char *p)
 {
-	for (size_t i = 0; i < secret_stdin_readers_len; i++)
-		if (memmem(p, (size_t)(end - p), secret_stdin_readers[i],
-		           strlen(secret_stdin_readers[i])))
-			return true;
-	return false;
+	const char *end = r->arg.end;
+	struct reading *reading = r->readings;
+
+	for (; r->readings_at < p; r->readings_at++)
+		for (unsigned i = 0; i < READINGS; i++)
+			r->readings[i].quote =
+				quote_after(r->readings[i].quote, *r->readings_at);
+	while (reading->quote)
+		reading++;
+	if (reading->end && p <= reading->end)
+		return reading;
+	reading->end = command_end(p, end);
+	p = reading->end;
+	reading->is_piped_secret = p < end && *p == '|' &&
+	                           find_secret_reader(p, command_end(p + 1, end));
+	return reading;
 }
 
 /* chpasswd <<< bob:SECRET */
@@ -333,27 +410,33 @@ static bool redact_here_string(struct redactor *r)
 {
 	struct scan s = r->arg;
 
-	if (!scan_lit(&s, "<<<") || !reads_secret(r->arg_start, r->arg.p))
+	if (!scan_lit(&s, "<<<"))
+		return false;
+	if (!r->reader_end)
+		r->reader_end = find_secret_reader(r->arg_start, r->arg.end);
+	if (!r->reader_end)
+		r->reader_end = r->arg.end;
+	if (r->reader_end > r->arg.p)
 		return false;
 	append(r, "<<< " MASK, strlen("<<< " MASK));
-	r->arg.p = command_end(r->arg.p, r->arg.end);
+	r->arg.p = read_from(r, r->arg.p)->end;
 	return true;
 }
 
 /* echo bob:SECRET | chpasswd */
 static bool redact_echo(struct redactor *r)
 {
+	const struct reading *reading;
 	struct scan s = r->arg;
-	const char *end;
 
 	if (!is_word_start(r) || !(scan_lit(&s, "echo ") || scan_lit(&s, "printf ")))
 		return false;
-	end = command_end(s.p, s.end);
-	if (end == s.end || *end != '|' || !reads_secret(end, command_end(end + 1, s.end)))
+	reading = read_from(r, s.p);
+	if (!reading->is_piped_secret)
 		return false;
 	copy(r, (size_t)(s.p - r->arg.p));
 	append(r, MASK " ", strlen(MASK " "));
-	r->arg.p = end;
+	r->arg.p = reading->end;
 	return true;
 }
 
@@ -369,8 +452,8 @@ static void redact_other(struct redactor *r)
 		r->in_query = false;
 	if (c == '?')
 		r->in_query = true;
-	if (r->is_script && is_quote(c))
-		r->quote = !r->quote ? c : r->quote == c ? '\0' : r->quote;
+	if (r->is_script)
+		r->quote = quote_after(r->quote, c);
 	if (scan_lit(&(struct scan){ r->arg.p, r->arg.end }, "://")) {
 		copy(r, 3);
 		redact_userinfo(r);
@@ -384,7 +467,7 @@ static bool looks_like_option(struct scan word)
 {
 	const char *p = word.p + 2;
 
-	if (scan_left(&word) < 2 || *word.p != '-')
+	if (scan_left(&word) < 2 || scan_left(&word) > SECRET_VALUE_MAX || *word.p != '-')
 		return false;
 	if (word.p[1] != '-')
 		return scan_left(&word) == 2;
@@ -404,9 +487,14 @@ static void mask_word(struct redactor *r)
 }
 
 /* Masks the word if it is an argument that is a secret by its place. */
-static bool redact_argument(struct redactor *r, struct scan word)
+static bool redact_argument(struct redactor *r)
 {
-	if (!r->arguments || !is_word_start(r) || looks_like_option(word) || *word.p == '-')
+	struct scan word;
+
+	if (!r->arguments || !is_word_start(r) || *r->arg.p == '-')
+		return false;
+	word = value_at(r, r->arg.p);
+	if (scan_at_end(&word) || *word.p == '-')
 		return false;
 	if (r->kept_arguments) {
 		r->kept_arguments--;
@@ -416,20 +504,27 @@ static bool redact_argument(struct redactor *r, struct scan word)
 	return true;
 }
 
-/* Masks the word if what came before makes it a secret. */
-static bool redact_by_place(struct redactor *r)
+/* Masks the word if it follows one that announces a secret. */
+static bool redact_next(struct redactor *r)
 {
 	struct scan word = value_at(r, r->arg.p);
 	enum secret_name next = r->next;
 
-	if (is_blank(*r->arg.p) || scan_at_end(&word))
+	if (scan_at_end(&word))
 		return false;
 	r->next = SECRET_NAME_NO;
-	if (!looks_like_option(word) && hides(next, word)) {
-		mask_word(r);
-		return true;
-	}
-	return redact_argument(r, word);
+	if (looks_like_option(word) || !hides(next, word))
+		return false;
+	mask_word(r);
+	return true;
+}
+
+/* Masks the word if what came before makes it a secret. */
+static bool redact_by_place(struct redactor *r)
+{
+	if (is_blank(*r->arg.p))
+		return false;
+	return (r->next && redact_next(r)) || redact_argument(r);
 }
 
 static void end_command(struct redactor *r)
@@ -439,17 +534,28 @@ static void end_command(struct redactor *r)
 	r->in_settings = false;
 }
 
-static void redact_arg(struct redactor *r)
+static void begin_arg(struct redactor *r)
 {
+	static const char quotes[READINGS] = { '\0', '"', '\'' };
+
 	r->arg_start = r->arg.p;
 	r->quote = '\0';
 	r->in_query = false;
+	for (unsigned i = 0; i < READINGS; i++)
+		r->readings[i] = (struct reading){ .quote = quotes[i] };
+	r->readings_at = r->url_end = r->arg.p;
+	r->reader_end = NULL;
 	if (scan_at_end(&r->arg))
 		r->next = SECRET_NAME_NO;
+}
+
+static void redact_arg(struct redactor *r)
+{
+	begin_arg(r);
 	while (!scan_at_end(&r->arg) && r->len < r->cap) {
-		if (r->is_script && !r->quote && strchr("|;&\n", *r->arg.p))
+		if (r->is_script && !r->quote && is_separator(*r->arg.p))
 			end_command(r);
-		if (((r->next || r->arguments) && redact_by_place(r)) ||
+		if (redact_by_place(r) ||
 		    (r->is_script && (redact_here_string(r) || redact_echo(r))))
 			continue;
 		if (is_name_char(*r->arg.p))

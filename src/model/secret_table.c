@@ -237,8 +237,10 @@ bool secret_value_is_harmless(struct scan value)
 
 	if (scan_at_end(&value))
 		return true;
-	return *value.p == '<' || *value.p == '[' || IS_ANY(value, words) ||
-	       is_small_number(value) || is_file(value);
+	if (*value.p == '<' || *value.p == '[')
+		return true;
+	return scan_left(&value) <= SECRET_VALUE_MAX &&
+	       (IS_ANY(value, words) || is_small_number(value) || is_file(value));
 }
 
 /* ---- known programs --------------------------------------------------------------------------- */
@@ -446,7 +448,8 @@ static size_t discord_len(struct scan text)
 	for (size_t i = 0; i < ARRAY_LEN(bounds); i++) {
 		const char *from = i ? ++p : p;
 
-		while (p < text.end && (is_alnum(*p) || *p == '_' || *p == '-'))
+		while (p < text.end && (size_t)(p - from) <= bounds[i][1] &&
+		       (is_alnum(*p) || *p == '_' || *p == '-'))
 			p++;
 		if ((size_t)(p - from) < bounds[i][0] || (size_t)(p - from) > bounds[i][1])
 			return 0;

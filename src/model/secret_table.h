@@ -58,6 +58,9 @@ extern const size_t secret_stdin_readers_len;
 
 /* Whether a secret follows this key or option: "--db-password", "GITHUB_TOKEN", "clientSecret". */
 enum secret_name secret_name_meaning(struct scan name);
+/* No file, number or word is longer that is shown as the value of a SECRET_NAME_MAYBE. It bounds how much of a
+ * value must be seen to judge it. */
+#define SECRET_VALUE_MAX 255
 /* Whether the value of a SECRET_NAME_MAYBE is none: a file, a small number, a word like "none". */
 bool secret_value_is_harmless(struct scan value);
 /* The length of the credential at the start of the text, recognised by its shape; 0: none. */

@@ -6,8 +6,11 @@
 #include <jansson.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 
 /* A name or a label; valid as long as `to`, which is emptied first. */
 const char *input_redaction_text(const char *text, struct buf *to);
-/* The members of an object, at every level. */
-void input_redaction_members(json_t *object);
+/* A parameter that is an object, as JSON text of at most `max` bytes before and after secrets were removed;
+ * owned by the caller, unchanged if there is none. */
+int input_redaction_object(const json_t *params, const char *name, size_t max, char **ret,
+                           struct err *err) must_check;

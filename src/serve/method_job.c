@@ -14,6 +14,7 @@
 #include "job/signature.h"
 #include "kernel/process_lookup.h"
 #include "model/record_fields.h"
+#include "model/redaction.h"
 #include "rpc/rpc_params.h"
 #include "serve/input_redaction.h"
 #include "serve/job_reader.h"
@@ -98,12 +99,11 @@ static int name_param(const json_t *params, const char *name,
 static int text_param(const json_t *params, const char *name, char *ret, size_t size,
                       struct err *err)
 {
-	cleanup(buf_done) struct buf safe = { 0 };
 	const char *text = NULL;
 	int r = rpc_params_text(params, name, 65536, &text, err);
 
 	if (r == 0 && text)
-		snprintf(ret, size, "%s", input_redaction_text(text, &safe));
+		ret[redact_command(text, strlen(text), ret, size - 1)] = '\0';
 	return r;
 }
 
@@ -133,12 +133,11 @@ static int add_workspace(json_t *params, struct err *err)
 static int tags_param(const json_t *params, char ret[static JOB_TAGS_MAX], struct err *err)
 {
 	cleanup(freep) char *text = NULL;
-	json_t *safe = json_deep_copy(params);
+	json_t *given = json_deep_copy(params), *value;
 	const char *key;
-	json_t *value;
 	int r = 0;
 
-	json_object_foreach(json_object_get(safe, "tags"), key, value)
+	json_object_foreach(json_object_get(given, "tags"), key, value)
 	{
 		if (!json_is_string(value))
 			r = err_set(err, EINVAL, "tags: '%.64s' must be a text", key);
@@ -146,11 +145,10 @@ static int tags_param(const json_t *params, char ret[static JOB_TAGS_MAX], struc
 			r = job_ident_check_tag_key(key, err);
 	}
 	if (r == 0)
-		r = add_workspace(safe, err);
-	input_redaction_members(json_object_get(safe, "tags"));
+		r = add_workspace(given, err);
 	if (r == 0)
-		r = rpc_params_object_text(safe, "tags", JOB_TAGS_MAX - 1, &text, err);
-	json_decref(safe);
+		r = input_redaction_object(given, "tags", JOB_TAGS_MAX - 1, &text, err);
+	json_decref(given);
 	if (r == 0 && text)
 		snprintf(ret, JOB_TAGS_MAX, "%s", text);
 	return r;
@@ -461,15 +459,11 @@ METHOD(method_job_end)
 
 static int data_param(const json_t *params, char **ret, struct err *err)
 {
-	json_t *safe = json_deep_copy(params);
-	int r;
-
-	input_redaction_members(json_object_get(safe, "data"));
-	r = rpc_params_object_text(safe, "data", SERVE_DATA_MAX, ret, err);
-	json_decref(safe);
-	if (r == 0 && !*ret)
+	if (input_redaction_object(params, "data", SERVE_DATA_MAX, ret, err) < 0)
+		return -err->code;
+	if (!*ret)
 		*ret = xstrdup("{}");
-	return r;
+	return 0;
 }
 
 void methods_publish_event(struct methods *m, const struct job *job, uint32_t sheet,

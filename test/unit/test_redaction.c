@@ -2,6 +2,7 @@
 #include "model/redaction.h"
 
 #include <stdio.h>
+#include <time.h>
 
 #include "check.h"
 #include "model/secret_table.h"
@@ -400,6 +401,109 @@ static void test_redaction__shows_where_a_command_line_was_cut(void **state)
 	assert_cut("tool\0--password=hunter2", 24, 18, "tool --password…");
 }
 
+static void test_redaction__gets_past_a_quote_that_closes_before_a_secret_argument(void **state)
+{
+	(void)state;
+	check("sh|-c|\"x vault login \"y|", "sh -c \"x vault login \"***");
+	check("sh|-c|'x --password '|", "sh -c 'x --password '");
+}
+
+/* ---- time ----------------------------------------------------------------------------------- */
+
+#define TIMED_LEN 1024
+#define TIMED_FACTOR 8
+
+static const char *const hostile[] = {
+	"a:",
+	"a=",
+	"<",
+	"<<<",
+	"echo ",
+	"echo \" ",
+	"echo ' \" ",
+	"printf x|",
+	"://x",
+	"://u:p/",
+	"://@",
+	"-p ",
+	"\"",
+	"'",
+	"\\",
+	" ",
+	"?",
+	"&",
+	"pin:<",
+	"--pin <x ",
+	"key=/",
+	"PWD=/ ",
+	"M-",
+	"sk-",
+	"-----BEGIN ",
+	"\"a\"   ",
+	"--password ",
+	"chpasswd ",
+	"a",
+	"-a ",
+};
+
+static uint64_t thread_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* The beginning, and then the two texts by turns, as one argument. */
+static uint64_t time_to_redact(const char *begin, const char *a, const char *b, size_t len)
+{
+	static char raw[TIMED_LEN * TIMED_FACTOR + 64], got[sizeof raw * 3];
+	size_t n = strlen(begin);
+	uint64_t since;
+
+	for (size_t i = 0; i < n; i++)
+		raw[i] = begin[i] == '|' ? '\0' : begin[i];
+	for (unsigned i = 0; n < len; i++)
+		n += (size_t)snprintf(raw + n, sizeof raw - n, "%s", i % 2 ? b : a);
+	since = thread_cpu_ns();
+	(void)!redact_command(raw, n, got, sizeof got);
+	return thread_cpu_ns() - since;
+}
+
+/* Eight times the text takes eight times as long, and 64 times if each byte is compared with the others.
+ * What interrupts a measurement only makes it longer, so some are tried. */
+static void assert_linear(const char *begin, const char *a, const char *b)
+{
+	uint64_t one = UINT64_MAX, many = UINT64_MAX;
+
+	for (unsigned tries = 0; tries < 20; tries++) {
+		uint64_t ns = time_to_redact(begin, a, b, TIMED_LEN);
+
+		one = MIN(one, ns);
+		ns = time_to_redact(begin, a, b, TIMED_LEN * TIMED_FACTOR);
+		many = MIN(many, ns);
+		if (many < one * TIMED_FACTOR * 3)
+			return;
+	}
+	fail_msg("after '%s', '%s%s…' of %d bytes takes %.3f ms, of %d bytes %.3f ms", begin, a, b,
+	         TIMED_LEN, (double)one / 1e6, TIMED_LEN * TIMED_FACTOR, (double)many / 1e6);
+}
+
+static void test_redaction__takes_time_in_proportion_to_the_text(void **state)
+{
+	static const char *const begins[] = {
+		"", "x|", "x|?", "sh|-c|\"", "vault|login|-", "sh|-c|aws configure set net user ",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(begins); i++)
+		for (size_t k = 0; k < ARRAY_LEN(hostile); k++)
+			assert_linear(begins[i], hostile[k], hostile[k]);
+	for (size_t i = 0; i < ARRAY_LEN(hostile); i++)
+		for (size_t k = i % 2; k < i; k += 2)
+			assert_linear("", hostile[i], hostile[k]);
+}
+
 RUN_TESTS(TEST(test_redaction__shows_where_a_command_line_was_cut),
           TEST(test_redact_value__masks_the_whole_value_of_a_secret_name),
           TEST(test_redaction__masks_passwords_of_mysql_and_relatives),
@@ -418,4 +522,6 @@ RUN_TESTS(TEST(test_redaction__shows_where_a_command_line_was_cut),
           TEST(test_redaction__hides_what_a_script_pipes_into_a_reader_of_secrets),
           TEST(test_redaction__hides_every_shape),
           TEST(test_redaction__hides_settings_and_connection_strings),
-          TEST(test_redaction__never_writes_past_the_capacity))
+          TEST(test_redaction__never_writes_past_the_capacity),
+          TEST(test_redaction__gets_past_a_quote_that_closes_before_a_secret_argument),
+          TEST(test_redaction__takes_time_in_proportion_to_the_text))
