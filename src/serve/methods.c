@@ -159,12 +159,20 @@ static const struct recorder_link *recorder_link(const struct rpc_server_peer *p
 
 /* ---- what the parameters refer to ------------------------------------------------------------ */
 
-/* Never that of somebody who happened to use the id first. All jobs of a door are those of its user. -1: there is none. */
+/* Whose jobs a bare id means. All jobs of a door are those of its user, by the id that the job has outside of our user namespace. */
+static uid_t own_uid(const struct methods *m, const struct rpc_server_peer *peer)
+{
+	const struct job_roster *t = methods_jobs(m);
+
+	return !m->host.daemon && t->rows.len ? t->rows.at[0]->job.uid : peer->uid;
+}
+
+/* Never that of somebody who happened to use the id first. -1: there is none. */
 static job_handle find_own(const struct methods *m, const struct rpc_server_peer *peer,
                            const char *id)
 {
 	const struct recorder_link *link = recorder_link(peer);
-	struct job_key key = { m->host.daemon ? peer->uid : geteuid(), id };
+	struct job_key key = { own_uid(m, peer), id };
 
 	return link && strcmp(link->sent_id, id) == 0 ? link->job
 	                                              : job_roster_find_key(methods_jobs(m), key);
@@ -244,7 +252,7 @@ int methods_find_job(struct methods *m, const struct rpc_server_peer *peer, cons
 int methods_name_job(struct methods *m, const struct rpc_server_peer *peer, const json_t *params,
                      uid_t *ret_uid, char ret_id[static JOB_ID_MAX], struct err *err)
 {
-	struct job_key key = { peer->uid, "" };
+	struct job_key key = { own_uid(m, peer), "" };
 	const char *id = "";
 	job_handle own;
 

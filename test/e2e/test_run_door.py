@@ -2,10 +2,14 @@
 """The door of a job that `proctor run` runs: from inside the job to its record and back."""
 import json
 import os
+import pwd
+import subprocess
 import sys
 from pathlib import Path
 
-from runkit import wait_for
+import pytest
+
+from runkit import SANITIZERS, wait_for
 
 HERE = Path(__file__).parent
 
@@ -273,3 +277,36 @@ with Line(sock) as line:
 	assert pressure["level"] in ("none", "low", "medium", "high", "critical")
 	assert (pressure["reason"] is None) == (pressure["level"] == "none")
 	assert admitted["allowed"] == (admitted["pressure_level"] != "critical")
+
+
+# What runs in a user namespace, where this directory may not be readable.
+ASK = """
+import json, os, socket
+s = socket.socket(socket.AF_UNIX)
+s.connect("%s/jobs/%s/sock" % (os.environ["PROCTOR_STATE_DIR"], os.environ["PROCTOR_JOB_ID"]))
+lines = s.makefile("rw")
+def call(method, **params):
+	print(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}), file=lines, flush=True)
+	while "id" not in (answer := json.loads(lines.readline())):
+		heard.append(answer["params"])
+	return answer
+heard = []
+answers = [call("bus.subscribe", job_id="boxed"), call("job.mark", job_id="boxed", name="ready")]
+while not heard:
+	heard.append(json.loads(lines.readline())["params"])
+print(json.dumps([[("result" in a) or a for a in answers], heard]))
+"""
+
+
+@pytest.mark.tier()  # what there is within
+@pytest.mark.parametrize("named", [False, True], ids=["by default", "by id"])
+def test_a_job_in_a_user_namespace_is_its_own(as_nobody, named):
+	script = ASK if named else ASK.replace('job_id="boxed", ', "").replace('job_id="boxed"', "")
+	nobody = pwd.getpwnam("nobody")
+	done = subprocess.run(["unshare", "--user", "--map-root-user", as_nobody.place / "proctor", "run", "--job-id", "boxed", "--", "/usr/bin/python3", "-c", script],
+			      env={**as_nobody.env, **SANITIZERS}, cwd=as_nobody.place, user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[], text=True,
+			      capture_output=True, check=False, timeout=60)
+	assert done.returncode == 0, done.stderr
+	answered, heard = json.loads(done.stdout)
+	assert answered == [True] * 2
+	assert len(heard) == 1 and "ready" in json.dumps(heard)
