@@ -39,9 +39,10 @@ void verb_report_totals(const struct job *job, struct buf *to)
 void verb_report_add_blocked(struct report *report)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(process_reader_freep) struct process_reader *reader = process_reader_new(root_fd);
 
 	if (root_fd >= 0)
-		blocked_reader_list(root_fd, report->living.at, report->living.len,
+		blocked_reader_list(reader, root_fd, report->living.at, report->living.len,
 		                    &report->blocked);
 }
 

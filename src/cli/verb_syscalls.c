@@ -229,6 +229,7 @@ static void count(struct counting *c, uint64_t for_ns)
 static void list_waiting(const struct counting *c, struct blocked_calls *ret)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(process_reader_freep) struct process_reader *reader = process_reader_new(root_fd);
 	VEC(struct proc_id) living = { 0 };
 
 	for (size_t i = 0; i < c->pids.len; i++) {
@@ -238,7 +239,7 @@ static void list_waiting(const struct counting *c, struct blocked_calls *ret)
 		if (id)
 			*id = (struct proc_id){ .pid = c->pids.at[i] };
 	}
-	blocked_reader_list(root_fd, living.at, living.len, ret);
+	blocked_reader_list(reader, root_fd, living.at, living.len, ret);
 	vec_done(&living);
 }
 

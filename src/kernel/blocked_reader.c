@@ -561,10 +561,9 @@ static void list_calls(struct search *s, struct blocked_calls *ret)
 	}
 }
 
-void blocked_reader_list(int root_fd, const struct proc_id *ids, size_t n,
+void blocked_reader_list(struct process_reader *r, int root_fd, const struct proc_id *ids, size_t n,
                          struct blocked_calls *ret)
 {
-	cleanup(process_reader_freep) struct process_reader *r = process_reader_new(root_fd);
 	cleanup(freep) struct search *s = search_new(r, root_fd, ids, n);
 
 	s->is_wide = true;

@@ -10,9 +10,9 @@
 
 /* Those of the first BLOCKED_PROCESSES_MAX of them that wait; start_ticks 0: whatever has that pid. One with a thread that runs is left out.
  * Processes at the other end of pipes and sockets are searched among them first, and then anywhere. */
-void blocked_reader_list(int root_fd, const struct proc_id *ids, size_t n,
+void blocked_reader_list(struct process_reader *r, int root_fd, const struct proc_id *ids, size_t n,
                          struct blocked_calls *ret);
-/* The same by a reader that exists; the other end is searched only among them. */
+/* The same; the other end is searched only among them. */
 void blocked_reader_list_within(struct process_reader *r, int root_fd, const struct proc_id *ids,
                                 size_t n, struct blocked_calls *ret);
 /* One of them, of which the others are the relatives; nothing else is searched. False: it does not wait. */

@@ -25,7 +25,7 @@ static size_t list_relatives(const struct snapshot *snap, const struct proc_snap
 
 /* What a process waits for: all that its worker needs. */
 struct blocked_query {
-	struct methods *methods;
+	struct methods *methods; /* on the worker's thread only for its reader */
 	struct rpc_server_peer peer; /* its session belongs to the loop */
 	pid_t pid;
 	struct proc_id ids[BLOCKED_PROCESSES_MAX];
@@ -40,11 +40,11 @@ static int find_blocked(void *self, const struct history_cancel *cancel, struct 
 {
 	struct blocked_query *q = self;
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	cleanup(process_reader_freep) struct process_reader *reader = process_reader_new(root_fd);
 
 	(void)cancel, (void)result, (void)err;
 	if (methods_may_trace(&q->peer, root_fd, q->pid))
-		(void)blocked_reader_one(reader, root_fd, q->ids, q->n, &q->found);
+		(void)blocked_reader_one(store_worker_process_reader(q->methods->process_worker),
+		                         root_fd, q->ids, q->n, &q->found);
 	return 0;
 }
 
@@ -80,10 +80,12 @@ static int answer_later(struct methods *m, const struct rpc_server_peer *peer,
 		.uid = peer->uid, .work = find_blocked, .done = send_context, .free = free
 	};
 	struct rpc_server_work later = { .abandon = drop_request };
-	struct blocked_query *q = xcalloc(1, sizeof *q);
 	struct store_request *request;
+	struct blocked_query *q;
 
-	task.self = q;
+	if (!rpc_session_may_defer(peer->session))
+		return RPC_SERVER_WAIT;
+	task.self = q = xcalloc(1, sizeof *q);
 	q->methods = m;
 	q->peer = *peer;
 	q->pid = p->s.id.pid;

@@ -39,6 +39,7 @@ enum report_format { REPORT_AS_TEXT_AND_JSON, REPORT_AS_MARKDOWN, REPORT_AS_PAGE
 /* All that the store worker needs for the answer. */
 struct query {
 	struct rpc_server_peer peer; /* its session belongs to the loop */
+	struct store_worker *worker; /* for its process reader */
 	const char *db_path;
 	char job_id[JOB_ID_MAX];
 	pid_t pid;
@@ -77,6 +78,7 @@ static int defer(const struct methods *m, const struct rpc_server_peer *peer,
 	task.self = q = xmalloc(sizeof *q);
 	*q = *query;
 	q->peer = *peer;
+	q->worker = m->worker;
 	q->db_path = m->host.db_path;
 	if (store_worker_take(m->worker, &task, &request, err) < 0)
 		return -err->code;
@@ -212,7 +214,8 @@ static void add_blocked(const struct query *q, int root_fd, struct report *repor
 	vec_each(&report->living, id)
 		if (methods_may_trace(&q->peer, root_fd, id->pid))
 			report->living.at[n++] = *id;
-	blocked_reader_list(root_fd, report->living.at, n, &report->blocked);
+	blocked_reader_list(store_worker_process_reader(q->worker), root_fd, report->living.at, n,
+	                    &report->blocked);
 }
 
 static int read_report(void *self, const struct history_cancel *cancel, struct json *result,

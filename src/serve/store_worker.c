@@ -2,10 +2,12 @@
 #include "serve/store_worker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -40,6 +42,9 @@ struct store_worker {
 	struct store_request *done;
 	uint64_t turn; /* of the current task, or of the last one */
 	bool is_closing;
+	/* of the thread */
+	struct process_reader *reader; /* NULL: not needed yet */
+	int root_fd;
 };
 
 static void request_free(struct store_request *e)
@@ -99,6 +104,15 @@ static void *worker_main(void *self)
 	}
 	pthread_mutex_unlock(&c->lock);
 	return NULL;
+}
+
+struct process_reader *store_worker_process_reader(struct store_worker *c)
+{
+	if (!c->reader) {
+		c->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		c->reader = process_reader_new(c->root_fd);
+	}
+	return c->reader;
 }
 
 /* ---- on the loop ----------------------------------------------------------------------------- */
@@ -161,7 +175,9 @@ struct store_worker *store_worker_new(struct loop *loop, size_t result_max)
 {
 	struct store_worker *c = xcalloc(1, sizeof *c);
 
-	*c = (struct store_worker){ .loop = loop, .bell_fd = -1, .result_max = result_max };
+	*c = (struct store_worker){
+		.loop = loop, .bell_fd = -1, .root_fd = -1, .result_max = result_max
+	};
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->wake, NULL);
 	return c;
@@ -226,6 +242,9 @@ void store_worker_free(struct store_worker *c)
 		stop_thread(c);
 	free_all(c->waiting);
 	free_all(c->done);
+	process_reader_free(c->reader);
+	if (c->root_fd >= 0)
+		close(c->root_fd);
 	pthread_cond_destroy(&c->wake);
 	pthread_mutex_destroy(&c->lock);
 	free(c);

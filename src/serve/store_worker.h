@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/loop.h"
 #include "history/history.h"
+#include "kernel/process_reader.h"
 
 struct store_worker;
 struct store_request;
@@ -28,6 +29,9 @@ struct store_worker_task {
 };
 
 struct store_worker *store_worker_new(struct loop *loop, size_t result_max); /* bytes of a result */
+/* Reads files of processes for tasks, on the worker's thread. There is one for all of them: each process that hangs costs
+ * one thread, once. */
+struct process_reader *store_worker_process_reader(struct store_worker *c);
 /* Cancels the current task and waits for it, without calling done(). NULL is fine. */
 void store_worker_free(struct store_worker *c);
 /* -EAGAIN: the thread cannot be started. The task is then freed, too. */

@@ -153,3 +153,26 @@ def test_the_daemon_keeps_what_it_knew_and_goes_on(cold):  # noqa: F811
 		assert set(victims.pids) | {os.getpid()} <= pids()
 		assert "answer" in cold.log_text()
 		assert cold.stop() == 0
+
+
+def threads_of(pid):
+	return len(os.listdir("/proc/%d/task" % pid))
+
+
+def test_asking_for_it_again_costs_no_thread_more(cold):  # noqa: F811
+	with living() as victims:
+		cold.start("--no-bpf")
+		(pid,) = victims.pids
+		cold.result("job.start", job_id="stuck", pid=pid)
+		cold.result("context.get", pid=pid)
+		victims.hang()
+		cold.wait_ticks(2)
+		asks = [lambda: cold.result("context.get", pid=pid), lambda: cold.result("job.report", job_id="stuck")]
+		for ask in asks:
+			ask()
+		before = threads_of(cold.process.pid)
+		for _ in range(3):
+			for ask in asks:
+				ask()
+		assert threads_of(cold.process.pid) <= before
+		assert cold.stop() == 0
