@@ -62,6 +62,7 @@ void watched_job_end(struct watched_job *w, const struct job_end *how)
 		begin_end(w, how);
 	watched_job_show_all_sheets(w);
 }
+
 void watched_job_sheets_are_shown(struct watched_job *w)
 {
 	if (!w->row->has_news)
