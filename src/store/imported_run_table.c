@@ -91,9 +91,20 @@ static_assert(RUN_BASIS_JOB == 0 && RUN_BASIS_PROCESS == 1, "the numbers in the 
 
 static const struct view views[] = { { "imported_runs", put_imported_runs }, { 0 } };
 
+#define RUN_COLUMNS                                                                                \
+	"key, type, started, took_us, basis, peak_bytes, sheet, job_id, cpu_us, input_bytes,"      \
+	" requested_bytes, outcome, exit_code, tags, uid"
+
+static const struct table_import imports[] = {
+	{ "imported_run", "INSERT OR IGNORE INTO main.imported_run(" RUN_COLUMNS
+	                  ") SELECT " RUN_COLUMNS " FROM side.imported_run" },
+	{ 0 },
+};
+
 const struct store_table imported_run_table = {
 	.name = "imported_run",
 	.migrations = migrations,
 	.statements = statements,
 	.views = views,
+	.imports = imports,
 };

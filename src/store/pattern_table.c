@@ -92,9 +92,28 @@ static void put_patterns(struct buf *sql)
 
 static const struct view views[] = { { "patterns", put_patterns }, { 0 } };
 
+#define PATTERN_COLUMNS                                                                            \
+	"uid, type, job_type, subject, description, confidence, support, above, up_to, p, q,"      \
+	" effect, effect_low, effect_high, first_seen, last_seen, retired"
+
+/* One that both files found is the later finding. */
+static const struct table_import imports[] = {
+	{ "pattern",
+	  "INSERT INTO main.pattern(" PATTERN_COLUMNS ") SELECT " PATTERN_COLUMNS
+	  " FROM side.pattern WHERE true ON CONFLICT(uid, type, job_type, subject)"
+	  " WHERE retired IS NULL DO UPDATE SET"
+	  " (description, confidence, support, above, up_to, p, q, effect, effect_low, effect_high)"
+	  " = (excluded.description, excluded.confidence, excluded.support, excluded.above,"
+	  " excluded.up_to, excluded.p, excluded.q, excluded.effect, excluded.effect_low,"
+	  " excluded.effect_high), first_seen = min(first_seen, excluded.first_seen),"
+	  " last_seen = excluded.last_seen WHERE excluded.last_seen > last_seen" },
+	{ 0 },
+};
+
 const struct store_table pattern_table = {
 	.name = "pattern",
 	.migrations = migrations,
 	.statements = statements,
 	.views = views,
+	.imports = imports,
 };

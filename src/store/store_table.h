@@ -58,6 +58,10 @@ struct table_ids {
 	} ids[6];
 };
 
+struct table_import {
+	const char *table, *sql;
+};
+
 /* Columns of metrics: added to an SQL table that lacks some. */
 struct metric_columns {
 	const char *table;
@@ -86,9 +90,12 @@ struct store_table {
 	const char *const *remove_job;
 	const struct view *views;
 	const struct table_stat *stats;
-	/* Of each SQL table of it. The first column shows how its rows nest in keyframes, with which
-	 * they are deleted. */
+	/* How a side file is imported (side_store.c): every SQL table of it has a row in one of these two, or is lost.
+	 * `ids`: its rows are copied, and these columns moved; the first one shows how they nest in keyframes, with
+	 * which they are deleted. */
 	const struct table_ids *ids;
+	/* … or SQL for tables whose rows are the same in both files by what they say: from `side` to `main`. */
+	const struct table_import *imports;
 };
 
 extern const struct store_table *const store_tables[];

@@ -187,7 +187,26 @@ static void test_schema__is_the_same_from_scratch_and_from_every_version(void **
 	world_rmdir(fresh);
 }
 
-RUN_TESTS(TEST(test_schema__brings_every_version_up_to_date),
+static void test_schema__is_documented_up_to_this_version(void **state)
+{
+	const char *source = getenv("PROCTOR_SOURCE_DIR");
+	cleanup(freep) char *path = xasprintf("%s/docs/store.md", source ? source : ".");
+	cleanup(buf_done) struct buf text = { 0 };
+	struct err err = { 0 };
+
+	(void)state;
+	if (load_file(AT_FDCWD, path, &text, &err) < 0)
+		fail_msg("%s", err.msg);
+	for (int version = 1; version <= SCHEMA_VERSION; version++) {
+		cleanup(freep) char *row = xasprintf("\n| %d | ", version);
+
+		if (!strstr(text.at, row))
+			fail_msg("the table of versions has no row of %d", version);
+	}
+}
+
+RUN_TESTS(TEST(test_schema__is_documented_up_to_this_version),
+          TEST(test_schema__brings_every_version_up_to_date),
           TEST(test_schema__is_not_stopped_by_the_views_of_others),
           TEST(test_schema__gives_a_row_to_jobs_that_have_none),
           TEST(test_schema__is_the_same_from_scratch_and_from_every_version))

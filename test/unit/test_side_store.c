@@ -2,6 +2,7 @@
 /* Two versions of the program at one store: neither stops the other from recording, and nothing that
  * either stored is lost. */
 #include "sqlite/db_lock.h"
+#include "model/pattern.h"
 #include "store_kit.h"
 
 #define TICKS 70
@@ -206,7 +207,108 @@ static void test_side_store__is_left_alone_while_it_is_recorded_into(void **stat
 	world_rmdir(dir);
 }
 
-RUN_TESTS(TEST(test_side_store__is_used_while_an_older_recorder_is_alive),
+static bool names_table(const struct store_table *t, const char *name)
+{
+	for (const struct table_ids *i = t->ids; i && i->table; i++)
+		if (!strcmp(i->table, name))
+			return true;
+	for (const struct table_import *i = t->imports; i && i->table; i++)
+		if (!strcmp(i->table, name))
+			return true;
+	return false;
+}
+
+static bool is_imported(const char *name)
+{
+	for (size_t i = 0; i < store_table_count; i++)
+		if (names_table(store_tables[i], name))
+			return true;
+	return false;
+}
+
+/* The side file is removed afterwards: what is forgotten here is lost. */
+static void test_side_store__imports_every_table(void **state)
+{
+	char *dir = world_dir(), *path = xasprintf("%s/proctor.db", dir), notice[1024];
+	sqlite3_stmt *stmt = NULL;
+	struct err err = { 0 };
+	sqlite3 *db;
+
+	(void)state;
+	store_close(open_store(dir, notice));
+	assert_int_equal(db_open(path, DB_READ, &db, &err), 0);
+	assert_int_equal(db_prepare(db,
+	                            "SELECT name FROM sqlite_schema WHERE type = 'table'"
+	                            " AND name NOT LIKE 'sqlite_%'"
+	                            " AND name NOT IN ('meta', 'gpu_device')",
+	                            &stmt, &err),
+	                 0);
+	while (db_step(stmt, &err) > 0)
+		if (!is_imported((const char *)sqlite3_column_text(stmt, 0)))
+			fail_msg("'%s' is lost", (const char *)sqlite3_column_text(stmt, 0));
+	sqlite3_finalize(stmt);
+	db_close(db);
+	free(path);
+	world_rmdir(dir);
+}
+
+static void put_findings(const char *dir, const char *description, uint64_t last_seen_ns,
+                         const char *run_id)
+{
+	struct pattern p = {
+		.uid = 7, .confidence = 0.5, .support = 9, .last_seen_ns = last_seen_ns
+	};
+	struct past_run run = { .started_ns = NS_PER_S, .took_ns = NS_PER_S, .peak_bytes = 1 };
+	struct store *st;
+	char notice[1024];
+	struct err err = { 0 };
+	uint64_t n;
+
+	snprintf(p.job_type, sizeof p.job_type, "train");
+	snprintf(p.description, sizeof p.description, "%s", description);
+	snprintf(run.type, sizeof run.type, "train");
+	snprintf(run.id, sizeof run.id, "%s", run_id);
+	st = open_store(dir, notice);
+	assert_int_equal(store_put_patterns(st, &p, 1, &err), 0);
+	assert_int_equal(store_put_runs(st, &run, 1, 7, &n, &err), 0);
+	store_close(st);
+}
+
+static void set_version(const char *dir, int version)
+{
+	cleanup(freep) char *sql = xasprintf("PRAGMA user_version = %d", version);
+
+	run_sql(dir, sql);
+}
+
+/* The older version has the same tables. */
+static void test_side_store__imports_patterns_and_imported_runs(void **state)
+{
+	char *dir = world_dir(), notice[1024];
+	struct db_lock old;
+
+	(void)state;
+	put_findings(dir, "earlier", 5 * NS_PER_S, "a");
+	set_version(dir, SCHEMA_VERSION - 1);
+	old = begin_old_recorder(dir);
+	put_findings(dir, "later", 6 * NS_PER_S, "b");
+	put_findings(dir, "later", 6 * NS_PER_S, "a");
+	assert_int_equal(ask_int(dir, "SELECT count(*) FROM imported_run"), 1);
+	db_lock_close(&old);
+	set_version(dir, SCHEMA_VERSION);
+	store_close(open_store(dir, notice));
+	assert_gone(dir);
+	assert_int_equal(ask_int(dir, "SELECT count(*) FROM patterns WHERE description = 'later'"
+	                              " AND last_seen = 6"),
+	                 1);
+	assert_int_equal(ask_int(dir, "SELECT count(*) FROM patterns"), 1);
+	assert_int_equal(ask_int(dir, "SELECT count(*) FROM imported_runs"), 2);
+	world_rmdir(dir);
+}
+
+RUN_TESTS(TEST(test_side_store__imports_every_table),
+          TEST(test_side_store__imports_patterns_and_imported_runs),
+          TEST(test_side_store__is_used_while_an_older_recorder_is_alive),
           TEST(test_side_store__is_used_while_the_older_store_is_open_elsewhere),
           TEST(test_side_store__is_used_beside_a_newer_schema),
           TEST(test_side_store__is_left_alone_while_it_is_recorded_into))
