@@ -28,7 +28,7 @@ test: build-test/build.ninja ## build with sanitizers and run every test
 	@$(NINJA) build-test
 	@$(PYTHON) scripts/run-tests build-test
 
-test-previous: build-test/build.ninja ## test with an older version at the same store, built from the history
+test-previous: build-test/build.ninja ## test with older versions at the same store, built from the history
 	@$(NINJA) build-test
 	@scripts/build-previous build-test/previous
 	@$(PYTHON) scripts/run-tests build-test --suite previous

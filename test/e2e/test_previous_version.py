@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The version before the current schema and this one at one store, as while a machine is updated: neither harms the
-other's jobs, and nothing that either recorded is lost. The older program is built by scripts/build-previous."""
+"""Versions with an older schema and this one at one store, as while a machine is updated: neither harms the other's jobs, and
+nothing that either recorded is lost. The older programs are built by scripts/build-previous."""
 import contextlib
 import csv
 import functools
@@ -8,6 +8,7 @@ import io
 import json
 import os
 import pwd
+import re
 import shutil
 import signal
 import sqlite3
@@ -18,7 +19,8 @@ import pytest
 
 from conftest import BINARY, ROOT, TIMEOUT_S, clean_environment, end_all_of, wait_for
 
-PREVIOUS = Path(os.environ.get("PROCTOR_PREVIOUS_BIN", ROOT / "build-test/previous/build/proctor"))
+PREVIOUS = Path(os.environ.get("PROCTOR_PREVIOUS_DIR", ROOT / "build-test/previous"))
+OLDEST, LATEST = (PREVIOUS / ("schema-%d" % schema) / "proctor" for schema in (4, 9))
 VIEWS = ("snapshots", "jobs", "sheets", "job_samples", "process_metrics", "process_events", "recorder_events", "host_metrics")
 # A job with all that a job may have: sheets, a mark, a phase, samples, processes, an exit status.
 RICH = """%(old)s sheet 1/2 --label fetch -- sh -c 'sleep 0.4; exit 3'
@@ -27,18 +29,18 @@ RICH = """%(old)s sheet 1/2 --label fetch -- sh -c 'sleep 0.4; exit 3'
 %(old)s sheet 2/2 --label check -- sleep 0.3
 exit 5"""
 
-pytestmark = pytest.mark.skipif(not PREVIOUS.exists(), reason="NOT RUN: no previous version; `make test-previous` builds it from the history")
+pytestmark = pytest.mark.skipif(not (OLDEST.exists() and LATEST.exists()), reason="NOT RUN: no previous version; `make test-previous` builds it from the history")
 
 
 class Shared:
 	"""A state directory, and both programs as one user."""
 
-	def __init__(self, place, user):
+	def __init__(self, place, user, previous):
 		self.place, self.state, self.old, self.new = place, place / "state", place / "old", place / "new"
 		self.user = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 		self.env = clean_environment(PROCTOR_STATE_DIR=str(self.state), HOME=str(place))
 		# nobody cannot read the build tree
-		for source, target in ((PREVIOUS, self.old), (BINARY, self.new)):
+		for source, target in ((previous, self.old), (BINARY, self.new)):
 			shutil.copy2(source, target)
 			target.chmod(0o755)
 		if user is not None:
@@ -87,11 +89,20 @@ class Shared:
 def shared(request, tmp_path):
 	if request.param == "nobody" and os.geteuid() != 0:
 		pytest.skip("NOT RUN: needs root to become nobody")
-	user = pwd.getpwnam("nobody") if request.param == "nobody" else None
+	yield from share(tmp_path, OLDEST, pwd.getpwnam("nobody") if request.param == "nobody" else None)
+
+
+@pytest.fixture
+def shared_with_latest(tmp_path):
+	"""The older program is the last one of the schema before today's."""
+	yield from share(tmp_path, LATEST, None)
+
+
+def share(tmp_path, previous, user):
 	# pytest's own directory is closed to others.
 	place = Path("/tmp") / ("proctor-previous-%d-%s" % (os.getpid(), tmp_path.name))
 	place.mkdir(mode=0o755)
-	yield Shared(place, user)
+	yield Shared(place, user, previous)
 	end_all_of(place / "state")
 	shutil.rmtree(place)
 
@@ -110,6 +121,14 @@ def open_gate(gate_path):
 
 
 def test_a_live_older_run_is_left_alone_and_all_jobs_are_listed_after_it(shared, children):
+	stay_beside_a_live_run(shared, children)
+
+
+def test_a_live_run_of_the_version_before_is_left_alone(shared_with_latest, children):
+	stay_beside_a_live_run(shared_with_latest, children)
+
+
+def stay_beside_a_live_run(shared, children):
 	gate = shared.place / "gate"
 	shared(shared.old, "run", "-q", "--job-id", "old-done", "--", "true")
 	before = shared.pragma("user_version")
@@ -197,6 +216,17 @@ def without_given_up(value):
 	return [without_given_up(member) for member in value] if isinstance(value, list) else value
 
 
+def rounded(value):
+	"""Versions differ in the last digits of numbers that binary fractions cannot hold: 30.1, 30.099999999999998."""
+	if isinstance(value, dict):
+		return {key: rounded(member) for key, member in value.items()}
+	if isinstance(value, list):
+		return [rounded(member) for member in value]
+	if isinstance(value, str) and re.fullmatch(r"-?[0-9]+\.[0-9]+", value):
+		value = float(value)
+	return round(value, 9) if isinstance(value, float) else value
+
+
 def without_zero_cpu(record):
 	"""A process that used no CPU time was not sampled while it did: later versions show it as missing."""
 	if "cpu_seconds" not in record or "pid" not in record or float(record["cpu_seconds"] or 0) > 0:
@@ -209,8 +239,8 @@ def exports(shared, program, job_id):
 	lines = shared(program, "export", job_id, "--format", "jsonl").stdout.splitlines()
 	tables = {what: shared(program, "export", job_id, "--format", "csv", "--what", what).stdout for what in ("processes", "samples", "events")}
 	records = [json.loads(line) for line in lines]
-	return {"jsonl": [without_zero_cpu(record) for record in records if record["type"] not in ("process_sample", "gpu_sample")],
-		**{what: [without_zero_cpu(row) for row in csv.DictReader(io.StringIO(text))] for what, text in tables.items()}}
+	return rounded({"jsonl": [without_zero_cpu(record) for record in records if record["type"] not in ("process_sample", "gpu_sample")],
+		**{what: [without_zero_cpu(row) for row in csv.DictReader(io.StringIO(text))] for what, text in tables.items()}})
 
 
 def without_news(now, before):
@@ -228,7 +258,7 @@ def rows_of(shared, program, columns=None):
 	for view in VIEWS:
 		found = shared.sql(program, "SELECT * FROM %s" % view)
 		kept = columns[view] if columns else list(without_given_up(found[0]) if found else [])
-		rows[view] = sorted(json.dumps(without_given_up({name: row[name] for name in kept})) for row in found)
+		rows[view] = sorted(json.dumps(rounded(without_given_up({name: row[name] for name in kept}))) for row in found)
 	return rows
 
 
@@ -267,3 +297,42 @@ def test_the_hint_of_a_run_finds_its_record_in_the_side_store(shared, children):
 	assert "new-1" in shared(shared.new, *hint[0][1:]).stdout
 	open_gate(gate)
 	live.communicate(timeout=TIMEOUT_S)
+
+
+# What a job has in the store, without the ids of rows, which an import moves.
+OF_JOB = (
+	"SELECT * FROM jobs WHERE job_id = 'rich'",
+	"SELECT * FROM sheets WHERE job_id = 'rich' ORDER BY sheet_num",
+	"SELECT timestamp, pid, event_type, exit_code, signal_num, sheet_num, details FROM process_events WHERE job_id = 'rich' ORDER BY timestamp, pid, event_type",
+	"SELECT timestamp, event_type, name, details, count, sheet_num FROM recorder_events WHERE job_id = 'rich' ORDER BY timestamp",
+	"SELECT p.pid, p.ppid, p.sheet, p.started, p.ended, p.exit_code, p.comm, p.command, p.cpu_time_us FROM process p JOIN job j ON j.id = p.job"
+	" WHERE j.job_id = 'rich' ORDER BY p.started, p.pid",
+	"SELECT s.timestamp, m.pid, m.rss_mb, m.cpu_percent FROM process_metrics m JOIN snapshots s ON s.id = m.snapshot_id WHERE m.job_id = 'rich'"
+	" ORDER BY s.timestamp, m.pid",
+)
+PATTERN = "INSERT INTO pattern(uid, type, job_type, subject, description, confidence, support, first_seen, last_seen)" \
+	" VALUES(0, 'RESOURCE_ANOMALY', 'rich', 'stall', 'it stalls', 0.5, 9, 1, 2)"
+
+
+def test_what_the_version_before_records_beside_a_newer_store_is_imported_whole(shared_with_latest):
+	shared = shared_with_latest
+	shared(shared.new, "run", "-q", "--job-id", "new-1", "--", "true")
+	newer = shared.pragma("user_version")
+	done = shared(shared.old, "run", "--job-id", "rich", "--interval", "0.1", "--", "sh", "-c", RICH % {"old": shared.old}, status=5)
+	assert "was written by a newer proctor" in done.stderr and str(shared.side) in done.stderr
+	assert shared.pragma("user_version") == newer and shared.side.name == "side-v9"
+	assert shared.ids(shared.new) == ["new-1"]
+	with contextlib.closing(sqlite3.connect(shared.side / "proctor.db")) as db, db:
+		before = [db.execute(query).fetchall() for query in OF_JOB[1:]]
+		names = [column[0] for column in db.execute(OF_JOB[0]).description]
+		job = db.execute(OF_JOB[0]).fetchone()
+		assert all(before) and job
+		db.execute(PATTERN)
+	shared(shared.new, "run", "-q", "--job-id", "new-2", "--", "true")
+	assert shared.ids(shared.new) == ["new-1", "new-2", "rich"]
+	now = shared.sql(shared.new, OF_JOB[0])[0]
+	assert {name: now[name] for name in names if name != "recorder"} == {name: value for name, value in zip(names, job) if name != "recorder"}
+	for query, rows in zip(OF_JOB[1:], before):
+		assert [tuple(row.values())[:len(rows[0])] for row in shared.sql(shared.new, query)] == rows, query
+	assert [row["description"] for row in shared.sql(shared.new, "SELECT description FROM patterns")] == ["it stalls"]
+	shared.assert_whole()
