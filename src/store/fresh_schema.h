@@ -7,3 +7,5 @@
 
 /* Tables, indices and views; "" in the program that writes it. */
 extern const char fresh_schema[];
+/* Differs where that or the statistics for the planner do: stores with another stamp are brought up to date. */
+extern const char fresh_schema_stamp[];

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "store/fresh_schema.h"
-#include "store/schema_stamp.h"
 #include "store/store_table.h"
 
 #define STAMP_MAX 64
@@ -181,7 +180,7 @@ static int make_stamp(sqlite3 *db, char to[STAMP_MAX], struct err *err)
 	int r = db_int(db, "PRAGMA schema_version", NULL, 0, &cookie, err);
 
 	if (r == 0)
-		snprintf(to, STAMP_MAX, "%s %lld", SCHEMA_STAMP, (long long)cookie);
+		snprintf(to, STAMP_MAX, "%s %lld", fresh_schema_stamp, (long long)cookie);
 	return r;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stores of every older version are read as they are, and migrated by the next recorder. */
 #include "base/io.h"
+#include "store/fresh_schema.h"
 #include "store_kit.h"
 
 /* The first version with a store of its own. */
@@ -205,7 +206,25 @@ static void test_schema__is_documented_up_to_this_version(void **state)
 	}
 }
 
-RUN_TESTS(TEST(test_schema__is_documented_up_to_this_version),
+static void test_schema__is_stamped_by_what_the_migrations_lead_to(void **state)
+{
+	char *dir = world_dir();
+	cleanup(freep) char *sql = xasprintf("SELECT count(*) FROM meta WHERE key = 'schema'"
+	                                     " AND value LIKE '%s %%'",
+	                                     fresh_schema_stamp);
+
+	(void)state;
+	assert_int_equal(strlen(fresh_schema_stamp), 16);
+	migrate(dir);
+	assert_int_equal(ask_int(dir, sql), 1);
+	run_sql(dir, "UPDATE meta SET value = '0123456789abcdef 1' WHERE key = 'schema'");
+	migrate(dir);
+	assert_int_equal(ask_int(dir, sql), 1);
+	world_rmdir(dir);
+}
+
+RUN_TESTS(TEST(test_schema__is_stamped_by_what_the_migrations_lead_to),
+          TEST(test_schema__is_documented_up_to_this_version),
           TEST(test_schema__brings_every_version_up_to_date),
           TEST(test_schema__is_not_stopped_by_the_views_of_others),
           TEST(test_schema__gives_a_row_to_jobs_that_have_none),
