@@ -298,6 +298,9 @@ static int read_cgroup(struct history *r, int64_t snapshot, struct snapshot *to,
 }
 
 #define RECORD struct job
+#define RAN_THEN                                                                                   \
+	" FROM sheet t WHERE t.job = j.id AND t.started <= ?1"                                     \
+	" AND (t.ended IS NULL OR t.ended > ?1))"
 static const struct field job_rows[] = {
 	{ "j.job_id", FIELD(CHARS, id) },
 	{ "j.type", FIELD(CHARS, type) },
@@ -305,13 +308,13 @@ static const struct field job_rows[] = {
 	{ "j.total_sheets", FIELD(ORDINAL, total_sheets) },
 	{ "(SELECT max(t.num) FROM sheet t WHERE t.job = j.id AND t.status = 1 AND t.ended <= ?1)",
 	  FIELD(NUMBER, last_completed_sheet) },
-	{ "(SELECT max(t.num) FROM sheet t WHERE t.job = j.id AND t.started <= ?1"
-	  " AND (t.ended IS NULL OR t.ended > ?1))",
-	  FIELD(NUMBER, current_sheet) },
+	{ "(SELECT max(t.num)" RAN_THEN, FIELD(NUMBER, current_sheet) },
+	{ "(SELECT count(*)" RAN_THEN, FIELD(NUMBER, running_sheets) },
 	{ "uid", FIELD(NUMBER, uid) }, /* not in all versions */
 };
 static const struct field_table job_columns_then = FIELD_TABLE(job_rows);
 static_assert(JOB_COMPLETED == 1, "the number in the text above");
+#undef RAN_THEN
 #undef RECORD
 
 static int prepare_jobs(struct history *r, const char *condition, sqlite3_stmt **ret,

@@ -10,6 +10,7 @@
 #include "job/cpu_spread.h"
 #include "job/sheet_tree.h"
 #include "kernel/shm_files.h"
+#include "model/snapshot_scope.h"
 
 #define FEW 20 /* a share of the memory in use that makes no difference */
 #define UNMAPPED_NOISE_BYTES ((uint64_t)1 << 20)
@@ -533,6 +534,7 @@ void jobs_figures(struct jobs *jobs, struct snapshot *snap)
 			w->released += members_release(&jobs->members, &jobs->roster,
 			                               w->row->job.handle);
 	}
+	snapshot_scope_count_jobs(snap);
 }
 
 void jobs_gather_past(const struct jobs *jobs, const struct snapshot *snap,

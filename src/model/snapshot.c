@@ -280,8 +280,6 @@ static void build_gpus(struct snapshot *snap, const struct sample *cur,
 
 static void build_sheets(struct snapshot *snap, const struct job_row *row, int32_t index)
 {
-	if (row->job.status == JOB_RUNNING)
-		snap->active_sheets += row->job.running_sheets;
 	if (!row->has_news)
 		return;
 	vec_each(&row->sheets, sheet) {
@@ -305,7 +303,6 @@ static void build_jobs(struct snapshot *snap, const struct job_roster *jobs)
 
 		snap->jobs.at[i] = row->job;
 		snap->sums.at[i] = (struct job_sum){ .cpu_ratio = NAN };
-		snap->running_jobs += row->job.status == JOB_RUNNING;
 		build_sheets(snap, row, (int32_t)i);
 	}
 }

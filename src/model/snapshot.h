@@ -81,7 +81,7 @@ struct snapshot {
 	bool events_complete;
 	bool events_only; /* a flush between ticks: there are no processes and no readings */
 	bool is_last;     /* … the last one of this recording: whatever lasts ends here */
-	uint32_t running_jobs, active_sheets;
+	uint32_t running_jobs, active_sheets; /* once the figures of jobs are final */
 #define X(container, name) container name;
 	SNAPSHOT_LISTS(X)
 #undef X

@@ -92,25 +92,24 @@ bool snapshot_scope_has_zombie(const struct snapshot_scope *scope, const struct 
 	return !scope || (p && snapshot_scope_has_proc(scope, snap, p));
 }
 
-/* Of sheets, a snapshot holds only those that changed: of the jobs in a part of it, one each is
- * known to run. */
 static void count_jobs(const struct snapshot_scope *scope, const struct snapshot *snap,
-                       struct snapshot_counts *ret)
+                       uint32_t *ret_jobs, uint32_t *ret_sheets)
 {
-	size_t seen = 0;
-	uint32_t running = 0, sheets = 0;
+	uint32_t jobs = 0, sheets = 0;
 
 	vec_each(&snap->jobs, job) {
-		if (!scope->has_job(scope->self, job))
+		if (job->status != JOB_RUNNING || (scope && !scope->has_job(scope->self, job)))
 			continue;
-		seen++;
-		running += job->status == JOB_RUNNING;
-		sheets += job->current_sheet != 0;
+		jobs++;
+		sheets += job->running_sheets;
 	}
-	if (seen == snap->jobs.len)
-		return;
-	ret->running_jobs = running;
-	ret->active_sheets = sheets;
+	*ret_jobs = jobs;
+	*ret_sheets = sheets;
+}
+
+void snapshot_scope_count_jobs(struct snapshot *snap)
+{
+	count_jobs(NULL, snap, &snap->running_jobs, &snap->active_sheets);
 }
 
 struct snapshot_counts snapshot_scope_count(const struct snapshot_scope *scope,
@@ -128,6 +127,6 @@ struct snapshot_counts snapshot_scope_count(const struct snapshot_scope *scope,
 		n.procs += snapshot_scope_has_proc(scope, snap, p);
 	vec_each(&snap->zombies, pid)
 		n.zombies += snapshot_scope_has_zombie(scope, snap, *pid);
-	count_jobs(scope, snap, &n);
+	count_jobs(scope, snap, &n.running_jobs, &n.active_sheets);
 	return n;
 }

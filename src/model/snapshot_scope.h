@@ -34,5 +34,8 @@ struct snapshot_counts {
 	size_t procs, zombies;
 	uint32_t running_jobs, active_sheets;
 };
+/* What is in the scope. Of a snapshot that was read from a store, NULL has the jobs and sheets that ran as it was taken. */
 struct snapshot_counts snapshot_scope_count(const struct snapshot_scope *scope,
                                             const struct snapshot *snap);
+/* Those of its jobs that run, and their sheets, once the snapshot has the final state of each. */
+void snapshot_scope_count_jobs(struct snapshot *snap);

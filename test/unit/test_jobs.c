@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "check.h"
+#include "model/snapshot_scope.h"
 #include "model_kit.h"
 
 #define ROOT ((struct proc_id){ 100, 500 })
@@ -128,6 +129,35 @@ static void test_jobs__infer_the_end_of_a_job_from_that_of_its_process(void **st
 	assert_true(w->end_is_inferred);
 	tick(&f);
 	assert_false(f.snap.jobs.at[0].ends_now); /* that was published */
+	fixture_done(&f);
+}
+
+/* All readers of a snapshot see the same, whatever part of it they may see. */
+static void test_jobs__count_those_that_run_after_ends_were_inferred(void **state)
+{
+	struct fixture f = fixture_new();
+	struct watched_job *a = add_job(&f, "a", ROOT);
+	struct watched_job *b = add_job(&f, "b", (struct proc_id){ 200, 500 });
+	struct snapshot_counts all, ours;
+
+	job_roster_begin_sheet(&f.jobs->roster, a->row, 1, "", WALL0_NS);
+	job_roster_begin_sheet(&f.jobs->roster, b->row, 1, "", WALL0_NS);
+	job_roster_begin_sheet(&f.jobs->roster, b->row, 2, "", WALL0_NS);
+	add_event(&f, EVENT_EXIT, ROOT)->has_exit_code = true;
+	tick(&f);
+	assert_int_equal(f.snap.jobs.at[0].status, JOB_COMPLETED);
+	all = snapshot_scope_count(NULL, &f.snap);
+	assert_int_equal(all.running_jobs, 1);
+	assert_int_equal(all.active_sheets, 2);
+	ours = snapshot_scope_count(&snapshot_scope_ours, &f.snap);
+	assert_int_equal(ours.running_jobs, 1);
+	assert_int_equal(ours.active_sheets, 2);
+	b->row->job.is_stored_by_other = true;
+	tick(&f);
+	assert_int_equal(snapshot_scope_count(NULL, &f.snap).active_sheets, 2);
+	ours = snapshot_scope_count(&snapshot_scope_ours, &f.snap);
+	assert_int_equal(ours.running_jobs, 0);
+	assert_int_equal(ours.active_sheets, 0);
 	fixture_done(&f);
 }
 
@@ -332,6 +362,7 @@ RUN_TESTS(TEST(test_jobs__show_no_more_cpus_than_are_allowed_and_lose_no_cpu_tim
           TEST(test_jobs__count_the_processes_of_each_job_apart),
           TEST(test_jobs__focus_on_the_living),
           TEST(test_jobs__infer_the_end_of_a_job_from_that_of_its_process),
+          TEST(test_jobs__count_those_that_run_after_ends_were_inferred),
           TEST(test_jobs__leave_the_end_of_another_recorders_job_to_it),
           TEST(test_jobs__put_each_change_of_a_sheet_into_one_snapshot),
           TEST(test_jobs__fail_a_sheet_whose_opener_died_only_where_that_is_the_rule),

@@ -52,6 +52,7 @@ static void fixture_fill(struct fixture *fx)
 	snapshot_build(&fx->prev, &fx->cur, &fx->jobs,
 	               &(struct snapshot_origin){ .seq = 2, .started_boot_ns = T0_NS, .pid = 77 },
 	               &fx->snap);
+	snapshot_scope_count_jobs(&fx->snap);
 }
 
 static void fixture_done(struct fixture *fx)
