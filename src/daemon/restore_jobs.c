@@ -56,12 +56,12 @@ static int add_sheet(void *self, const struct sheet_record *s)
 static bool is_ours(struct history *reader, const struct job *job)
 {
 	uint64_t booted_ns = clock_wall_ns() - clock_boot_ns();
-	char kind[HISTORY_KIND_MAX] = "";
+	struct job_recorder recorder;
 	struct err err;
 
 	return job->started_ns > booted_ns &&
-	       history_job_kind(reader, job_key_of(job), kind, &err) == 0 &&
-	       strcmp(kind, "daemon") == 0;
+	       history_job_recorder(reader, job_key_of(job), &recorder, &err) == 0 &&
+	       strcmp(recorder.kind, "daemon") == 0;
 }
 
 static enum registry_restored restore_job(struct reading *r, struct history *reader,

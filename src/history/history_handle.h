@@ -2,11 +2,11 @@
 /* history_handle.h - what a reader holds. For the files of history/ only. */
 #pragma once
 
-#include "schema/keyframe_image.h"
+#include "schema/keyframe_content.h"
 #include "sqlite/db_lock.h"
 #include "history/history.h"
 
-/* The process of a row of the image; its texts are in the keyframe_view's. */
+/* The process of a row of the keyframe; its texts are in the keyframe_view's. */
 struct process_identity {
 	struct proc_id id;
 	pid_t ppid;
@@ -18,8 +18,8 @@ struct process_identity {
 
 /* A keyframe with its identities, ready to show any of its snapshots. */
 struct keyframe_view {
-	struct keyframe_image image;
-	VEC(struct process_identity) identities; /* one a row of the image */
+	struct keyframe_content content;
+	VEC(struct process_identity) identities; /* one a row of the keyframe */
 	VEC(uint32_t) by_pid;                    /* rows, in the order of pids */
 	struct buf text;
 	int64_t data_version; /* of the database when it was loaded */

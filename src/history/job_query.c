@@ -7,12 +7,9 @@
 #include <string.h>
 
 #include "base/scan.h"
-#include "base/user_names.h"
 #include "sqlite/db_file.h"
 #include "schema/job_column.h"
 #include "history/history_handle.h"
-
-#define NAMES_SHOWN 3 /* of the jobs that a name could mean */
 
 /* A recorder that lives holds the byte of its number in write.lock, whatever its pid is called
  * here. If the lock cannot be read, the recorder is assumed to be alive. */
@@ -364,60 +361,7 @@ int history_prepare_for_job(struct history *r, const char *sql, struct job_key k
 	return result < 0 ? result : db_query(r->db, sql, BINDS(bind_int(row)), ret, err);
 }
 
-/* The single job of this id: 1, or 0 when there is none. Several are named. */
-static int find_single(struct history *r, const char *id, struct job *ret, struct err *err)
-{
-	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	cleanup(buf_done) struct buf sql = { 0 };
-	char names[120] = "";
-	struct job job;
-	int result, n = 0;
-
-	put_select(r, &sql);
-	buf_puts(&sql, " AND j.job_id = ?1 ORDER BY j.id");
-	result = db_query(r->db, sql.at, BINDS(bind_str(id)), &stmt, err);
-	while (result >= 0 && (result = db_step(stmt, err)) > 0 && n++ < NAMES_SHOWN) {
-		size_t len = strlen(names);
-
-		read_job(r, stmt, &job);
-		snprintf(names + len, sizeof names - len, "%s%u:%.24s", len ? ", " : "",
-		         (unsigned)job.uid, job.id);
-	}
-	if (result < 0 || n == 0)
-		return result;
-	if (n > 1)
-		return err_set(err, EINVAL, "several users have a job '%.64s': %s%s", id, names,
-		               n > NAMES_SHOWN ? ", …" : "");
-	*ret = job;
-	return 1;
-}
-
-/* ID: the user's own, or the only one of this id; USER:ID is never an id of somebody else. */
-static int find_id(struct history *r, uint32_t uid, const char *name, struct job *ret,
-                   struct err *err)
-{
-	int result = history_load_job(r, (struct job_key){ uid, name }, ret, err);
-	const char *colon = strchr(name, ':');
-	uint32_t other;
-
-	if (result)
-		return result;
-	if (colon && user_names_parse(name, (size_t)(colon - name), &other))
-		return history_load_job(r, (struct job_key){ other, colon + 1 }, ret, err);
-	return find_single(r, name, ret, err);
-}
-
-static int get_job(struct history *r, uint32_t uid, const char *id, struct job *ret,
-                   struct err *err)
-{
-	return history_load_job(r, (struct job_key){ uid, id }, ret, err);
-}
-
-/* One call of a function that finds a job; *ret is written only when it does. */
-static int find_once(struct history *r,
-                     int (*fn)(struct history *r, uint32_t uid, const char *name, struct job *ret,
-                               struct err *err),
-                     struct job_key key, struct job *ret, struct err *err)
+int history_get_job(struct history *r, struct job_key key, struct job *ret, struct err *err)
 {
 	cleanup(history_endp) struct history *scope = NULL;
 	struct job found;
@@ -425,68 +369,37 @@ static int find_once(struct history *r,
 
 	if (result < 0)
 		return result;
-	result = fn(r, key.uid, key.id, &found, err);
+	result = history_load_job(r, key, &found, err);
 	if (result > 0)
 		*ret = found;
 	return result ? MIN(result, 0) : err_set(err, ENOENT, "no job '%.128s'", key.id);
 }
 
-int history_get_job(struct history *r, struct job_key key, struct job *ret, struct err *err)
-{
-	return find_once(r, get_job, key, ret, err);
-}
-
-int history_find_job_id(struct history *r, uint32_t uid, const char *name, struct job *ret,
-                        struct err *err)
-{
-	return find_once(r, find_id, (struct job_key){ uid, name }, ret, err);
-}
-
-/* One column of the recorder of a job. */
-static int read_recorder(struct history *r, const char *sql, struct job_key key, char *ret,
-                         size_t size, struct err *err)
+int history_job_recorder(struct history *r, struct job_key key, struct job_recorder *ret,
+                         struct err *err)
 {
 	cleanup(history_endp) struct history *scope = NULL;
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
-	const char *text;
+	struct job_recorder found = { 0 };
 	int result = history_begin(r, &scope, err);
 
 	if (result == 0)
-		result = history_prepare_for_job(r, sql, key, &stmt, err);
+		result = history_prepare_for_job(r,
+		                                 "SELECT c.host, c.boot_id, c.kind FROM job j"
+		                                 " JOIN recorder c ON c.id = j.recorder"
+		                                 " WHERE j.id = ?1",
+		                                 key, &stmt, err);
 	if (result == 0)
 		result = db_step(stmt, err);
 	if (result < 0)
 		return result;
-	text = result > 0 ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
-	snprintf(ret, size, "%s", text ? text : "");
+	if (result > 0) {
+		read_text(stmt, 0, found.host, sizeof found.host);
+		read_text(stmt, 1, found.boot_id, sizeof found.boot_id);
+		read_text(stmt, 2, found.kind, sizeof found.kind);
+	}
+	*ret = found;
 	return 0;
-}
-
-int history_job_host(struct history *r, struct job_key key, char ret[static HISTORY_HOST_MAX],
-                     struct err *err)
-{
-	return read_recorder(r,
-	                     "SELECT c.host FROM job j JOIN recorder c ON c.id = j.recorder"
-	                     " WHERE j.id = ?1",
-	                     key, ret, HISTORY_HOST_MAX, err);
-}
-
-int history_job_boot(struct history *r, struct job_key key, char ret[static HISTORY_BOOT_MAX],
-                     struct err *err)
-{
-	return read_recorder(r,
-	                     "SELECT c.boot_id FROM job j JOIN recorder c ON c.id = j.recorder"
-	                     " WHERE j.id = ?1",
-	                     key, ret, HISTORY_BOOT_MAX, err);
-}
-
-int history_job_kind(struct history *r, struct job_key key, char ret[static HISTORY_KIND_MAX],
-                     struct err *err)
-{
-	return read_recorder(r,
-	                     "SELECT c.kind FROM job j JOIN recorder c ON c.id = j.recorder"
-	                     " WHERE j.id = ?1",
-	                     key, ret, HISTORY_KIND_MAX, err);
 }
 
 uint64_t history_last_end_ns(struct history *r, const char *kind, unsigned before)

@@ -34,27 +34,19 @@ int history_jobs(struct history *r, const struct job_filter *filter, size_t limi
 typedef int (*reader_offer_fn)(void *self, const struct job_offer *offer);
 int history_offer_jobs(struct history *r, const struct job_filter *filter, size_t limit,
                        reader_offer_fn fn, void *self, struct err *err) must_check;
-/* By an id in full: that of user `uid` first, and else of the only user with such a job; USER:ID is that
- * user's. -ENOENT: there is none; -EINVAL: several users have one. */
-int history_find_job_id(struct history *r, uint32_t uid, const char *name, struct job *ret,
-                        struct err *err) must_check;
 /* By its key, which is never a search. -ENOENT: there is none. */
 int history_get_job(struct history *r, struct job_key key, struct job *ret, struct err *err)
 	must_check;
 
 #define HISTORY_HOST_MAX 256
-/* The name of the machine it ran on; "" when it was not recorded. */
-#define HISTORY_BOOT_MAX 37
-/* The boot id of the machine when its recorder ran. */
-int history_job_boot(struct history *r, struct job_key key, char ret[static HISTORY_BOOT_MAX],
-                     struct err *err) must_check;
-int history_job_host(struct history *r, struct job_key key, char ret[static HISTORY_HOST_MAX],
-                     struct err *err) must_check;
-
-/* The kind of its recorder: "run", "daemon"; "" when it is not known. */
-#define HISTORY_KIND_MAX 16
-int history_job_kind(struct history *r, struct job_key key, char ret[static HISTORY_KIND_MAX],
-                     struct err *err) must_check;
+/* What recorded a job; "" where that is not known. */
+struct job_recorder {
+	char host[HISTORY_HOST_MAX]; /* the name of the machine */
+	char boot_id[37];            /* of the machine then */
+	char kind[16];               /* "run", "daemon" */
+};
+int history_job_recorder(struct history *r, struct job_key key, struct job_recorder *ret,
+                         struct err *err) must_check;
 
 typedef int (*reader_sheet_fn)(void *self, const struct sheet_record *s);
 int history_sheets(struct history *r, struct job_key key, reader_sheet_fn fn, void *self,

@@ -15,13 +15,13 @@ struct snapshot_row {
 	int64_t id, kf, at, recorder;
 	double time;
 	bool is_minute; /* it stands for a minute */
-	const struct keyframe_image_moment
+	const struct keyframe_content_moment
 		*before; /* in the same keyframe; NULL: it is the first */
 };
 
 static void view_done(struct keyframe_view *s)
 {
-	keyframe_image_done(&s->image);
+	keyframe_content_done(&s->content);
 	vec_done(&s->identities);
 	vec_done(&s->by_pid);
 	buf_done(&s->text);
@@ -69,10 +69,10 @@ static int load_identities(struct history *r, struct keyframe_view *s, struct er
 	           db_has_column(r->db, "process", "job")
 	                   ? "p.job"
 	                   : "(SELECT j.id FROM job j WHERE j.job_id = p.job_id)");
-	result = db_query(
-		r->db, sql.at,
-		BINDS(bind_int(s->image.keyframe), bind_int(s->image.keyframe + SCHEMA_SLOTS - 1)),
-		&stmt, err);
+	result = db_query(r->db, sql.at,
+	                  BINDS(bind_int(s->content.keyframe),
+	                        bind_int(s->content.keyframe + SCHEMA_SLOTS - 1)),
+	                  &stmt, err);
 	if (result < 0)
 		return result;
 	vec_reset(&s->identities);
@@ -102,12 +102,12 @@ static int load_view(struct history *r, struct keyframe_view *s, int64_t keyfram
 	int result;
 
 	s->used = 0;
-	result = keyframe_image_load(r->db, keyframe, &s->image, err);
+	result = keyframe_content_load(r->db, keyframe, &s->content, err);
 	if (result == 0)
 		result = load_identities(r, s, err);
 	if (result < 0)
 		return result;
-	if (s->identities.len != s->image.rows.len)
+	if (s->identities.len != s->content.rows.len)
 		return err_set(err, EUCLEAN, "a keyframe with processes that are not there");
 	vec_reset(&s->by_pid);
 	for (uint32_t i = 0; i < s->identities.len; i++) {
@@ -136,13 +136,13 @@ static int find_view(struct history *r, int64_t keyframe, struct keyframe_view *
 	for (size_t i = 0; i < HISTORY_VIEWS; i++) {
 		struct keyframe_view *s = &r->keyframe_views[i];
 
-		if (s->used && s->image.keyframe == keyframe &&
-		    (s->image.has_ended || s->data_version == version)) {
+		if (s->used && s->content.keyframe == keyframe &&
+		    (s->content.has_ended || s->data_version == version)) {
 			s->used = ++r->uses;
 			*ret = s;
 			return 0;
 		}
-		if (s->used < oldest->used || s->image.keyframe == keyframe)
+		if (s->used < oldest->used || s->content.keyframe == keyframe)
 			oldest = s;
 	}
 	result = load_view(r, oldest, keyframe, err);
@@ -391,16 +391,16 @@ static void show_values(const struct column_set *set, const int64_t *values, str
 
 /* Of a counter that is stored whenever it changes, since the moment before; NAN: not known. A minute has its value at the end of it. */
 static double detail_rate(const struct history *r, const struct keyframe_view *s,
-                          const struct keyframe_image_row *row, const struct snapshot_row *row_at,
+                          const struct keyframe_content_row *row, const struct snapshot_row *row_at,
                           uint64_t minute_ns, enum proc_metric id)
 {
-	const struct keyframe_image_moment *before = row_at->before;
-	const struct keyframe_image_detail *then, *now;
+	const struct keyframe_content_moment *before = row_at->before;
+	const struct keyframe_content_detail *then, *now;
 
 	if (!before || before->snapshot < row->first)
 		return NAN;
-	then = keyframe_image_details(&s->image, row, before->at);
-	now = keyframe_image_details(&s->image, row, row_at->at);
+	then = keyframe_content_details(&s->content, row, before->at);
+	now = keyframe_content_details(&s->content, row, row_at->at);
 	for (size_t i = 0; then && now && i < r->details.n; i++)
 		if (r->details.id[i] == id && then->value[i] >= 0 && now->value[i] >= 0)
 			return rate_per_s(
@@ -414,11 +414,11 @@ static double detail_rate(const struct history *r, const struct keyframe_view *s
 static void show_process(struct history *r, const struct keyframe_view *s, uint32_t index,
                          const struct snapshot_row *row_at, struct snapshot *to)
 {
-	const struct keyframe_image_row *row = &s->image.rows.at[index];
+	const struct keyframe_content_row *row = &s->content.rows.at[index];
 	const struct process_identity *identity = &s->identities.at[index];
-	const int64_t *cells = keyframe_image_cells(&s->image, row, row_at->at);
-	const struct keyframe_image_detail *detail = keyframe_image_details(&s->image, row,
-	                                                                    row_at->at);
+	const int64_t *cells = keyframe_content_cells(&s->content, row, row_at->at);
+	const struct keyframe_content_detail *detail = keyframe_content_details(&s->content, row,
+	                                                                        row_at->at);
 	uint64_t start_ns = identity->id.start_ticks * NS_PER_TICK;
 	struct proc_snap *p;
 	pid_t *zombie;
@@ -568,12 +568,12 @@ static struct snapshot_row read_row(sqlite3_stmt *stmt, struct snapshot *to)
 		                      .is_minute = sqlite3_column_type(stmt, 10) != SQLITE_NULL };
 }
 
-static const struct keyframe_image_moment *moment_before(const struct keyframe_image *im,
-                                                         int64_t at)
+static const struct keyframe_content_moment *moment_before(const struct keyframe_content *kf,
+                                                           int64_t at)
 {
-	const struct keyframe_image_moment *before = NULL;
+	const struct keyframe_content_moment *before = NULL;
 
-	vec_each(&im->moments, m)
+	vec_each(&kf->moments, m)
 		if (m->at < at)
 			before = m;
 	return before;
@@ -595,7 +595,7 @@ static int show(struct history *r, struct snapshot_row *row_at, struct snapshot 
 		result = read_jobs(r, to, err);
 	if (result < 0)
 		return result;
-	row_at->before = moment_before(&s->image, row_at->at);
+	row_at->before = moment_before(&s->content, row_at->at);
 	vec_each(&s->by_pid, index)
 		show_process(r, s, *index, row_at, to);
 	result = read_gpus(r, row_at->id, to, err);

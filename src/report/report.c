@@ -476,18 +476,26 @@ static void find_user(struct report *r)
 	user_names_done(&users);
 }
 
-/* The machine it ran on; how many CPUs it has is known only of this one. */
+/* The machine it ran on; how many CPUs it has, and whether it was started anew since, is known only of this one. The
+ * caller knows when that was last. */
 static void find_machine(struct report *r, struct history *history)
 {
+	struct job_recorder recorder = { 0 };
 	char here[HISTORY_HOST_MAX] = "";
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct err err;
 
-	if (history_job_host(history, job_key_of(&r->job), r->host, &err) < 0)
-		r->host[0] = '\0';
-	if (*r->host && gethostname(here, sizeof here - 1) == 0 && strcmp(here, r->host) == 0 &&
-	    cpus > 0)
+	if (history_job_recorder(history, job_key_of(&r->job), &recorder, &err) < 0)
+		recorder = (struct job_recorder){ 0 };
+	memcpy(r->host, recorder.host, sizeof r->host);
+	if (!*r->host || gethostname(here, sizeof here - 1) < 0 || strcmp(here, r->host) != 0)
+		return;
+	if (cpus > 0)
 		r->cpus = (unsigned)cpus;
+	if (!*recorder.boot_id || !*r->boot_id)
+		return;
+	r->facts.is_other_boot = strcmp(recorder.boot_id, r->boot_id) != 0;
+	r->facts.booted_ns = r->booted_ns;
 }
 
 static int add_error(void *report, const char *call, const char *error, uint64_t count)
@@ -501,20 +509,6 @@ void report_now(struct report *r, uint64_t now_ns, uint64_t up_ns, const char *b
 	r->now_ns = now_ns;
 	r->booted_ns = now_ns - MIN(now_ns, up_ns);
 	snprintf(r->boot_id, sizeof r->boot_id, "%s", boot_id);
-}
-
-/* Whether the machine was started anew since. */
-static void compare_boots(struct report *r, struct history *history)
-{
-	char boot_id[sizeof r->boot_id] = "";
-	char here[HISTORY_HOST_MAX] = "";
-	struct err err;
-
-	if (history_job_boot(history, job_key_of(&r->job), boot_id, &err) < 0 || !*boot_id ||
-	    !*r->boot_id || gethostname(here, sizeof here - 1) < 0 || strcmp(here, r->host) != 0)
-		return;
-	r->facts.is_other_boot = strcmp(boot_id, r->boot_id) != 0;
-	r->facts.booted_ns = r->booted_ns;
 }
 
 int report_gather(struct report *r, struct history *history, struct err *err)
@@ -545,7 +539,6 @@ int report_gather(struct report *r, struct history *history, struct err *err)
 		return n;
 	find_user(r);
 	find_machine(r, history);
-	compare_boots(r, history);
 	n = report_each_event(history, key, kinds_of(&r->job), SIZE_MAX, report_add_event, NULL, r,
 	                      err);
 	report_end(r);

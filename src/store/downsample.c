@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "schema/keyframe_image.h"
+#include "schema/keyframe_content.h"
 #include "store/process_table.h"
 #include "store/sample_table.h"
 #include "store/store_handle.h"
@@ -26,13 +26,13 @@ struct mean_row {
 
 struct downsampler {
 	struct store *st;
-	struct keyframe_image from, into;
+	struct keyframe_content from, into;
 	struct map by_slot; /* → index in rows */
 	VEC(struct mean_row) rows;
 	int64_t keyframe, at; /* the hour's, and the next minute in it */
 };
 
-/* A minute as moments of the image. */
+/* A minute as moments of the keyframe. */
 struct span {
 	size_t from, to;
 	int64_t snapshot; /* the first */
@@ -44,7 +44,7 @@ struct mean {
 	size_t seen;
 };
 
-static void fold_cells(const struct keyframe_image *im, const struct keyframe_image_row *row,
+static void fold_cells(const struct keyframe_content *kf, const struct keyframe_content_row *row,
                        const struct span *m, struct mean *ret)
 {
 	int64_t sum[CELL_COUNT] = { 0 }, n[CELL_COUNT] = { 0 };
@@ -52,8 +52,8 @@ static void fold_cells(const struct keyframe_image *im, const struct keyframe_im
 
 	*ret = (struct mean){ 0 };
 	for (size_t i = m->from; i < m->to; i++) {
-		const struct keyframe_image_moment *moment = &im->moments.at[i];
-		const int64_t *cells = keyframe_image_cells(im, row, moment->at);
+		const struct keyframe_content_moment *moment = &kf->moments.at[i];
+		const int64_t *cells = keyframe_content_cells(kf, row, moment->at);
 
 		if (moment->snapshot < row->first || moment->snapshot > row->last)
 			continue;
@@ -88,7 +88,7 @@ static int find_hour(struct downsampler *d, struct err *err)
 
 	if (r < 0 || !hour)
 		return r;
-	r = keyframe_image_load(db, hour, &d->into, err);
+	r = keyframe_content_load(db, hour, &d->into, err);
 	if (r < 0)
 		return r;
 	d->at = d->into.moments.at[d->into.moments.len - 1].at + 1;
@@ -104,7 +104,7 @@ static int find_hour(struct downsampler *d, struct err *err)
 		mean->has_detail = row->details_len > 0;
 		mean->has_changed = row->changes_len > 0;
 		memcpy(mean->base, row->cell, sizeof mean->base);
-		memcpy(mean->last, keyframe_image_cells(&d->into, row, SCHEMA_ATS),
+		memcpy(mean->last, keyframe_content_cells(&d->into, row, SCHEMA_ATS),
 		       sizeof mean->last);
 		map_put(&d->by_slot, (uint64_t)row->slot, d->rows.len - 1);
 	}
@@ -141,7 +141,7 @@ static bool has_conflict(const struct downsampler *d, const struct span *m)
 	return false;
 }
 
-static int put_mean(struct downsampler *d, const struct keyframe_image_row *row,
+static int put_mean(struct downsampler *d, const struct keyframe_content_row *row,
                     const struct mean *mean, struct mean_row **ret, struct err *err)
 {
 	struct mean_row *known;
@@ -172,11 +172,11 @@ static int put_mean(struct downsampler *d, const struct keyframe_image_row *row,
 	return sample_table_put_base(d->st, d->keyframe, row->proc, mean->cell, err);
 }
 
-static int put_row(struct downsampler *d, struct keyframe_image_row *row, const struct span *m,
+static int put_row(struct downsampler *d, struct keyframe_content_row *row, const struct span *m,
                    struct err *err)
 {
 	int64_t id = sample_table_id(d->keyframe, row->proc, d->at);
-	const struct keyframe_image_detail *detail;
+	const struct keyframe_content_detail *detail;
 	struct mean_row *known = NULL;
 	struct mean mean;
 	int r = 0;
@@ -196,7 +196,7 @@ static int put_row(struct downsampler *d, struct keyframe_image_row *row, const 
 			r = sample_table_put_range(d->st, id, mean.min, mean.max, err);
 			break;
 		}
-	detail = keyframe_image_details(&d->from, row, d->from.moments.at[m->to - 1].at);
+	detail = keyframe_content_details(&d->from, row, d->from.moments.at[m->to - 1].at);
 	if (r < 0 || !known || !detail ||
 	    (known->has_detail && detail->at < d->from.moments.at[m->from].at))
 		return r; /* none, or none since the last one that was kept */
@@ -256,12 +256,12 @@ static int put_minutes(struct downsampler *d, struct err *err)
 int downsample_keyframe(struct store *st, int64_t keyframe, struct err *err)
 {
 	struct downsampler d = { .st = st };
-	int r = keyframe_image_load(st->db, keyframe, &d.from, err);
+	int r = keyframe_content_load(st->db, keyframe, &d.from, err);
 
 	if (r == 0)
 		r = put_minutes(&d, err);
-	keyframe_image_done(&d.from);
-	keyframe_image_done(&d.into);
+	keyframe_content_done(&d.from);
+	keyframe_content_done(&d.into);
 	map_done(&d.by_slot);
 	vec_done(&d.rows);
 	return r;

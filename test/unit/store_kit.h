@@ -380,7 +380,7 @@ static inline struct job find_job(const char *dir, const char *name)
 	struct err err = { 0 };
 	struct job job;
 
-	if (history_find_job_id(r, 0, name, &job, &err) < 0)
+	if (history_get_job(r, KEY(name), &job, &err) < 0)
 		fail_msg("%s", err.msg);
 	history_close(r);
 	return job;
@@ -390,7 +390,7 @@ static inline int find_job_error(const char *dir, const char *name, struct err *
 {
 	struct history *r = open_reader(dir);
 	struct job job;
-	int result = history_find_job_id(r, 0, name, &job, err);
+	int result = history_get_job(r, KEY(name), &job, err);
 
 	history_close(r);
 	return result;

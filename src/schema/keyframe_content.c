@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "schema/keyframe_image.h"
+#include "schema/keyframe_content.h"
 
 #include <errno.h>
 #include <string.h>
@@ -31,7 +31,8 @@ static bool has_sheets(sqlite3 *db)
 	return db_has_column(db, "sample_base", "sheet");
 }
 
-static int load_keyframe(sqlite3 *db, int64_t keyframe, struct keyframe_image *im, struct err *err)
+static int load_keyframe(sqlite3 *db, int64_t keyframe, struct keyframe_content *kf,
+                         struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	int r = db_query(db,
@@ -44,22 +45,22 @@ static int load_keyframe(sqlite3 *db, int64_t keyframe, struct keyframe_image *i
 	if (r < 0)
 		return r;
 	while ((r = db_step(stmt, err)) > 0) {
-		struct keyframe_image_moment *m = vec_push(&im->moments, ROWS_MAX);
+		struct keyframe_content_moment *m = vec_push(&kf->moments, ROWS_MAX);
 
 		if (!m)
 			return err_set(err, EUCLEAN, "a keyframe with too many snapshots");
-		im->recorder = sqlite3_column_int64(stmt, 0);
+		kf->recorder = sqlite3_column_int64(stmt, 0);
 		m->snapshot = sqlite3_column_int64(stmt, 1);
 		m->at = sqlite3_column_int64(stmt, 2);
 		m->time = sqlite3_column_double(stmt, 3);
-		im->has_ended = sqlite3_column_int(stmt, 4) != 0;
+		kf->has_ended = sqlite3_column_int(stmt, 4) != 0;
 	}
-	if (r == 0 && !im->moments.len)
+	if (r == 0 && !kf->moments.len)
 		return err_set(err, ENOENT, "no keyframe %lld", (long long)keyframe);
 	return r;
 }
 
-static int load_rows(sqlite3 *db, struct keyframe_image *im, struct err *err)
+static int load_rows(sqlite3 *db, struct keyframe_content *kf, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	cleanup(buf_done) struct buf sql = { 0 };
@@ -71,12 +72,12 @@ static int load_rows(sqlite3 *db, struct keyframe_image *im, struct err *err)
 	buf_puts(&sql, " FROM sample_base b CROSS JOIN process p ON p.id = b.proc"
 	               " WHERE b.id BETWEEN ?1 AND ?2 ORDER BY b.id");
 	r = db_query(db, sql.at,
-	             BINDS(bind_int(im->keyframe), bind_int(im->keyframe + SCHEMA_SLOTS - 1)),
+	             BINDS(bind_int(kf->keyframe), bind_int(kf->keyframe + SCHEMA_SLOTS - 1)),
 	             &stmt, err);
 	if (r < 0)
 		return r;
 	while ((r = db_step(stmt, err)) > 0) {
-		struct keyframe_image_row *row = vec_push(&im->rows, ROWS_MAX);
+		struct keyframe_content_row *row = vec_push(&kf->rows, ROWS_MAX);
 
 		if (!row)
 			return err_set(err, EUCLEAN, "a keyframe with too many processes");
@@ -93,51 +94,51 @@ static int load_rows(sqlite3 *db, struct keyframe_image *im, struct err *err)
 }
 
 /* Appends what a table holds of a row at one snapshot; false when there is no room. */
-typedef bool append_fn(struct keyframe_image *im, struct keyframe_image_row *row, int64_t at,
+typedef bool append_fn(struct keyframe_content *kf, struct keyframe_content_row *row, int64_t at,
                        sqlite3_stmt *stmt);
 
-/* Both the table and the image's rows are in the order of slots: one walk pairs them. `columns` begins
+/* Both the table and the rows here are in the order of slots: one walk pairs them. `columns` begins
  * with the id. */
-static int walk(sqlite3 *db, struct keyframe_image *im, const char *columns, const char *table,
+static int walk(sqlite3 *db, struct keyframe_content *kf, const char *columns, const char *table,
                 enum column_group group, append_fn *append, struct err *err)
 {
 	cleanup(sqlite3_finalizep) sqlite3_stmt *stmt = NULL;
 	cleanup(buf_done) struct buf sql = { 0 };
-	struct keyframe_image_row *row = im->rows.at, *end = im->rows.at + im->rows.len;
+	struct keyframe_content_row *row = kf->rows.at, *end = kf->rows.at + kf->rows.len;
 	int r;
 
 	buf_printf(&sql, "SELECT %s", columns);
 	append_columns(db, &sql, table, "", group);
 	buf_printf(&sql, " FROM %s WHERE id BETWEEN ?1 AND ?2 ORDER BY id", table);
 	r = db_query(db, sql.at,
-	             BINDS(bind_int(im->keyframe << SCHEMA_AT_BITS),
-	                   bind_int(((im->keyframe + SCHEMA_SLOTS) << SCHEMA_AT_BITS) - 1)),
+	             BINDS(bind_int(kf->keyframe << SCHEMA_AT_BITS),
+	                   bind_int(((kf->keyframe + SCHEMA_SLOTS) << SCHEMA_AT_BITS) - 1)),
 	             &stmt, err);
 	if (r < 0)
 		return r;
 	while ((r = db_step(stmt, err)) > 0) {
 		int64_t id = sqlite3_column_int64(stmt, 0);
-		int64_t slot = (id >> SCHEMA_AT_BITS) - im->keyframe;
+		int64_t slot = (id >> SCHEMA_AT_BITS) - kf->keyframe;
 
 		while (row < end && row->slot < slot)
 			row++;
 		if (row == end || row->slot != slot)
 			return err_set(err, EUCLEAN, "%s: a process that has no row", table);
-		if (!append(im, row, id & (SCHEMA_ATS - 1), stmt))
+		if (!append(kf, row, id & (SCHEMA_ATS - 1), stmt))
 			return err_set(err, EUCLEAN, "%s: too many rows of a keyframe", table);
 	}
 	return r;
 }
 
-static bool append_change(struct keyframe_image *im, struct keyframe_image_row *row, int64_t at,
+static bool append_change(struct keyframe_content *kf, struct keyframe_content_row *row, int64_t at,
                           sqlite3_stmt *stmt)
 {
-	struct keyframe_image_change *c = vec_push(&im->changes, ROWS_MAX);
+	struct keyframe_content_change *c = vec_push(&kf->changes, ROWS_MAX);
 
 	if (!c)
 		return false;
 	if (!row->changes_len++)
-		row->changes_at = im->changes.len - 1;
+		row->changes_at = kf->changes.len - 1;
 	c->at = at;
 	for (int i = 0; i < CELL_COUNT; i++)
 		c->cell[i] = sqlite3_column_type(stmt, 1 + i) == SQLITE_NULL
@@ -146,22 +147,23 @@ static bool append_change(struct keyframe_image *im, struct keyframe_image_row *
 	return true;
 }
 
-static bool append_detail(struct keyframe_image *im, struct keyframe_image_row *row, int64_t at,
+static bool append_detail(struct keyframe_content *kf, struct keyframe_content_row *row, int64_t at,
                           sqlite3_stmt *stmt)
 {
-	struct keyframe_image_detail *d = vec_push(&im->details, ROWS_MAX);
+	struct keyframe_content_detail *d = vec_push(&kf->details, ROWS_MAX);
 
 	if (!d)
 		return false;
 	if (!row->details_len++)
-		row->details_at = im->details.len - 1;
+		row->details_at = kf->details.len - 1;
 	d->at = at;
 	for (int i = 0; i < (int)DETAIL_METRICS; i++)
 		d->value[i] = db_column_or_absent(stmt, 1 + i);
 	return true;
 }
 
-int keyframe_image_load(sqlite3 *db, int64_t keyframe, struct keyframe_image *ret, struct err *err)
+int keyframe_content_load(sqlite3 *db, int64_t keyframe, struct keyframe_content *ret,
+                          struct err *err)
 {
 	int r;
 
@@ -180,23 +182,23 @@ int keyframe_image_load(sqlite3 *db, int64_t keyframe, struct keyframe_image *re
 	             : walk(db, ret, "id", "sample_detail", COLUMNS_DETAILS, append_detail, err);
 }
 
-void keyframe_image_done(struct keyframe_image *im)
+void keyframe_content_done(struct keyframe_content *kf)
 {
-	vec_done(&im->rows);
-	vec_done(&im->changes);
-	vec_done(&im->details);
-	vec_done(&im->moments);
+	vec_done(&kf->rows);
+	vec_done(&kf->changes);
+	vec_done(&kf->details);
+	vec_done(&kf->moments);
 }
 
-const int64_t *keyframe_image_cells(const struct keyframe_image *im,
-                                    const struct keyframe_image_row *row, int64_t at)
+const int64_t *keyframe_content_cells(const struct keyframe_content *kf,
+                                      const struct keyframe_content_row *row, int64_t at)
 {
-	const struct keyframe_image_change *changes;
+	const struct keyframe_content_change *changes;
 	size_t low = 0, high = row->changes_len;
 
 	if (!high)
 		return row->cell;
-	changes = im->changes.at + row->changes_at;
+	changes = kf->changes.at + row->changes_at;
 	while (low < high) { /* the first change after `at` */
 		size_t mid = low + (high - low) / 2;
 
@@ -208,16 +210,15 @@ const int64_t *keyframe_image_cells(const struct keyframe_image *im,
 	return low ? changes[low - 1].cell : row->cell;
 }
 
-const struct keyframe_image_detail *keyframe_image_details(const struct keyframe_image *im,
-                                                           const struct keyframe_image_row *row,
-                                                           int64_t at)
+const struct keyframe_content_detail *keyframe_content_details(
+	const struct keyframe_content *kf, const struct keyframe_content_row *row, int64_t at)
 {
-	const struct keyframe_image_detail *details;
+	const struct keyframe_content_detail *details;
 	size_t n = row->details_len;
 
 	if (!n)
 		return NULL;
-	details = im->details.at + row->details_at;
+	details = kf->details.at + row->details_at;
 	while (n && details[n - 1].at > at)
 		n--;
 	return n ? &details[n - 1] : NULL;
