@@ -434,7 +434,8 @@ static void put_events_as(struct buf *sql, const char *view)
 	put_event_kinds(sql, true);
 	buf_puts(sql, ", e.exit_code AS exit_code, e.signal AS signal_num, j.job_id AS job_id,"
 	              " iif(e.job IS NULL, p.sheet, e.sheet) AS sheet_num,"
-	              " coalesce(e.details, '') AS details, j.uid AS uid"
+	              " coalesce(e.details, '') AS details, j.uid AS uid, e.count AS count,"
+	              " coalesce(e.inferred, 0) AS inferred"
 	              " FROM event e JOIN process p ON p.id = e.proc"
 	              " LEFT JOIN job j ON j.id = p.job");
 	put_kind_filter(sql, true);

@@ -627,8 +627,11 @@ static void put_jobs(struct buf *sql)
 	              " j.allowed_cores/1000.0 AS allowed_cores,"
 	              " j.allowed_time_us/1e6 AS allowed_seconds");
 	syscall_table_put_columns(sql, "j");
-	buf_puts(sql, ", j.parent_uid AS parent_uid, j.recorded_as AS recorded_as,"
-	              " j.recorder AS recorder, j.recording AS recording FROM job j WHERE j.started IS NOT NULL");
+	buf_puts(
+		sql,
+		", j.parent_uid AS parent_uid, j.recorded_as AS recorded_as,"
+		" j.recorder AS recorder, j.recording AS recording,"
+		" coalesce(j.type_given, 0) AS job_type_given FROM job j WHERE j.started IS NOT NULL");
 }
 
 static const struct view views[] = { { "jobs", put_jobs }, { 0 } };

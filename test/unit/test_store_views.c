@@ -2,6 +2,7 @@
 /* The SELECTs of readers of the reference's schema, against what the machine really showed. */
 #include <sqlite3.h>
 
+#include "model/record_fields.h"
 #include "store_kit.h"
 
 struct history {
@@ -684,7 +685,80 @@ static void test_views__are_read_by_the_measured_plans(void **state)
 	world_rmdir(dir);
 }
 
-RUN_TESTS(TEST(test_process_metrics__shows_every_process_of_every_snapshot),
+/* What a view calls otherwise, or has not, and why: the first views are the reference's. */
+struct renamed {
+	const char *key, *column; /* column NULL: not in the view */
+};
+
+struct view_of_fields {
+	const char *view;
+	const struct field_table *fields;
+	struct renamed renamed[12];
+};
+
+static const struct view_of_fields views_of_fields[] = {
+	{ "jobs",
+	  &job_fields,
+	  { { "job_type", "type" },
+	    { "parent_job_id", "parent" },
+	    { "outcome", "result" },
+	    { "started_at", "started" },
+	    { "ended_at", "ended" },
+	    { "hungriest_command", "hungriest" },
+	    { "limits", "limit_mem_mb" }, /* a column for each of these three */
+	    { "figures", "cpu_seconds" },
+	    { "quality", "cpu_seconds_quality" } } },
+	{ "sheets",
+	  &sheet_fields,
+	  { { "started_at", "started" },
+	    { "ended_at", "ended" },
+	    { "quality", "cpu_seconds_quality" } } },
+	{ "job_samples", &job_sum_fields, { { 0 } } },
+	{ "anomalies", &anomaly_fields, { { "job_uid", "uid" } } },
+	{ "process_events",
+	  &event_fields,
+	  { { "job_uid", "uid" }, { "name", NULL } /* of events in recorder_events */ } },
+};
+
+static const char *column_of(const struct view_of_fields *v, const char *key)
+{
+	for (size_t i = 0; i < ARRAY_LEN(v->renamed) && v->renamed[i].key; i++)
+		if (!strcmp(v->renamed[i].key, key))
+			return v->renamed[i].column;
+	return key;
+}
+
+static void test_views__have_the_keys_of_the_field_tables(void **state)
+{
+	char *dir = world_dir();
+	bool is_complete = true;
+	struct world w;
+
+	(void)state;
+	world_init(&w, 1);
+	store_close(world_open(&w, dir));
+	for (size_t i = 0; i < ARRAY_LEN(views_of_fields); i++) {
+		const struct view_of_fields *v = &views_of_fields[i];
+
+		for (size_t f = 0; f < v->fields->n; f++) {
+			const char *column = column_of(v, v->fields->at[f].key);
+			cleanup(freep) char *sql = xasprintf(
+				"SELECT count(*) FROM pragma_table_info('%s') WHERE name = '%s'",
+				v->view, column ? column : "");
+
+			if (!column || ask_int(dir, sql) == 1)
+				continue;
+			print_error("%s has no column '%s'\n", v->view, column);
+			is_complete = false;
+		}
+	}
+	assert_true(is_complete);
+	world_done(&w);
+	world_rmdir(dir);
+}
+
+RUN_TESTS(TEST(test_views__have_the_keys_of_the_field_tables),
+          TEST(test_process_metrics__shows_every_process_of_every_snapshot),
           TEST(test_process_metrics__keeps_several_recorders_apart),
           TEST(test_process_metrics__costs_no_more_when_many_have_died),
           TEST(test_snapshots__has_the_references_columns_and_types),
