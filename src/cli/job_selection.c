@@ -315,6 +315,7 @@ int job_selection_gather(struct job_selection *r, struct report *ret)
 	struct err err = { 0 };
 
 	job_selection_now(ret);
+	ret->reader_uid = geteuid();
 	return report_gather(ret, r->reader, &err) < 0 ? cli_failed(&err) : CLI_OK;
 }
 

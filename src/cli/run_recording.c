@@ -325,7 +325,7 @@ static void explain(const struct run_recording *r, const struct job *job,
                     const struct run_record *record, struct buf *to, struct next_request *ret_next)
 {
 	cleanup(history_closep) struct history *reader = NULL;
-	cleanup(report_done) struct report report = { .job = *job };
+	cleanup(report_done) struct report report = { .job = *job, .reader_uid = geteuid() };
 	bool is_failed = job->status == JOB_FAILED;
 	struct verdict verdict;
 	struct err ignored;

@@ -457,7 +457,7 @@ static void find_parent_user(struct report *r, struct user_names *users)
 	const struct job *job = &r->job;
 	const char *name;
 
-	if (!job->has_parent_uid || (job->parent_uid == geteuid() && !strchr(job->parent, ':')))
+	if (!job->has_parent_uid || (job->parent_uid == r->reader_uid && !strchr(job->parent, ':')))
 		return;
 	name = user_names_name(users, job->parent_uid);
 	if (name)

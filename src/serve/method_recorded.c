@@ -231,6 +231,7 @@ static int read_report(void *self, const struct history_cancel *cancel, struct j
 	int r = root_fd < 0 ? err_set(err, errno, "open '/': %s", strerror(errno))
 	                    : find_job(q, cancel, &reader, &report->job, err);
 
+	report->reader_uid = q->peer.uid;
 	(void)kernel_file_boot_id(root_fd, boot_id);
 	report_now(report, clock_wall_ns(), clock_boot_ns(), boot_id);
 	if (r == 0)

@@ -609,8 +609,10 @@ def test_a_job_of_another_user_inside_a_job_is_part_of_it(daemon, as_nobody, wra
 	assert outermost["job_id"] == "outer"
 	mine = [as_nobody("ls", "--json", "--parent", "root:outer", *where) for where in [("--state-dir", as_nobody.state_dir), ()]]
 	assert [[job["job_id"] for job in json.loads(done.stdout)["jobs"]] for done in mine] == [["inner"]] * 2, [done.stderr for done in mine]
-	elsewhere = as_nobody("ls", "--json", "--parent", "root:outer", env={"PROCTOR_STATE_DIR": str(as_nobody.place / "none"), "PROCTOR_SOCKET": str(daemon.socket)})
+	env = {"PROCTOR_STATE_DIR": str(as_nobody.place / "none"), "PROCTOR_SOCKET": str(daemon.socket)}
+	elsewhere = as_nobody("ls", "--json", "--parent", "root:outer", env=env)
 	assert [job["job_id"] for job in json.loads(elsewhere.stdout)["jobs"]] == ["inner"]  # from the daemon
+	assert "part of   job root:outer\n" in as_nobody("report", "inner", env=env).stdout  # for its reader, not for the daemon's user
 	unknown = as_nobody("ls", "--parent", "root:other")
 	assert unknown.returncode == 3 and "no job 'root:other'" in unknown.stderr, unknown
 
@@ -645,6 +647,8 @@ def test_the_job_of_another_user_is_not_a_parent_by_name_alone(daemon, as_nobody
 	own, = json.loads(as_nobody("ls", "--json").stdout)["jobs"]
 	assert (own["parent_job_id"], own["parent_uid"]) == (name, NOBODY)
 	assert "part of   job nobody:%s\n" % name in daemon.proctor("report", "%d:liar" % NOBODY).stdout
+	theirs = as_nobody("report", "liar", env={"PROCTOR_STATE_DIR": str(as_nobody.place / "none"), "PROCTOR_SOCKET": str(daemon.socket)})
+	assert "part of   job %s\n" % ("outer" if name == "outer" else "nobody:root:outer") in theirs.stdout
 	assert not json.loads(daemon.proctor("ls", "--json", "--parent", "outer").stdout)["jobs"]
 	outer.terminate()
 	outer.communicate(timeout=60)
