@@ -318,7 +318,7 @@ static void add_command(struct jobhost *h)
 		           .uid = job_of(h)->uid,
 		           .comm = "proctor" };
 
-	e.id.start_ticks = process_peek_child_start(h->root_fd, e.id.pid);
+	e.id.start_ticks = process_peek_start(h->root_fd, e.id.pid);
 	h->command = h->watched->end_facts.command = e.id;
 	members_add(&jobs_of(h)->members, &jobs_of(h)->roster, e.id,
 	            (struct job_ref){ .job = job_of(h)->handle });

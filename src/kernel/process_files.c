@@ -162,22 +162,26 @@ uint64_t process_files_parse_shmem(struct scan status)
 	return 0;
 }
 
+bool process_files_scan_ids(struct scan *line, uint32_t ret[static 3])
+{
+	uint64_t id[3];
+
+	for (int i = 0; i < 3; i++)
+		if (!scan_u64(line, &id[i]) || id[i] > UINT32_MAX)
+			return false;
+	for (int i = 0; i < 3; i++)
+		ret[i] = (uint32_t)id[i];
+	return true;
+}
+
 /* Uid:	1000	0	0	0 */
 bool process_files_parse_uids(struct scan status, uint32_t ret[static 3])
 {
 	struct scan line;
-	uint64_t uid[3];
 
-	while (scan_line(&status, &line)) {
-		if (!scan_lit(&line, "Uid:"))
-			continue;
-		for (int i = 0; i < 3; i++)
-			if (!scan_u64(&line, &uid[i]) || uid[i] > UINT32_MAX)
-				return false;
-		for (int i = 0; i < 3; i++)
-			ret[i] = (uint32_t)uid[i];
-		return true;
-	}
+	while (scan_line(&status, &line))
+		if (scan_lit(&line, "Uid:"))
+			return process_files_scan_ids(&line, ret);
 	return false;
 }
 

@@ -59,6 +59,8 @@ uint64_t process_files_parse_anon(struct scan statm, uint64_t page_bytes);
 uint64_t process_files_parse_shmem(struct scan status);
 /* Of status too: the real, effective and saved user. */
 bool process_files_parse_uids(struct scan status, uint32_t ret[static 3]);
+/* … of the line of users or of that of groups, behind its name. */
+bool process_files_scan_ids(struct scan *line, uint32_t ret[static 3]);
 /* Of auxv: whether the program was started with more rights than its caller had. */
 bool process_files_parse_secure(struct scan auxv, bool *ret);
 /* Of smaps_rollup. */

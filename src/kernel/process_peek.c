@@ -16,8 +16,16 @@ static ssize_t read_file(int root_fd, pid_t pid, const char *name, char *to, siz
 {
 	char path[40];
 
-	snprintf(path, sizeof path, "proc/%d/%s", pid, name);
+	if (pid)
+		snprintf(path, sizeof path, "proc/%d/%s", pid, name);
+	else
+		snprintf(path, sizeof path, "proc/self/%s", name);
 	return kernel_file_read(root_fd, path, to, cap);
+}
+
+ssize_t process_peek_status(int root_fd, pid_t pid, char ret[static PROCESS_PEEK_STATUS_MAX])
+{
+	return read_file(root_fd, pid, "status", ret, PROCESS_PEEK_STATUS_MAX);
 }
 
 void process_peek_comm(int root_fd, pid_t pid, char ret[static COMM_LEN])
@@ -33,10 +41,10 @@ void process_peek_comm(int root_fd, pid_t pid, char ret[static COMM_LEN])
 /* State:	T (stopped)
  * VmHWM:	    1492 kB
  * ShdPnd:	0000000000004000 */
-static bool find_in_status(int root_fd, pid_t pid, const char *key, char text[static 4096],
-                           struct scan *ret)
+static bool find_in_status(int root_fd, pid_t pid, const char *key,
+                           char text[static PROCESS_PEEK_STATUS_MAX], struct scan *ret)
 {
-	ssize_t n = read_file(root_fd, pid, "status", text, 4096);
+	ssize_t n = process_peek_status(root_fd, pid, text);
 	struct scan s = scan_mem(text, n > 0 ? (size_t)n : 0);
 
 	while (scan_line(&s, ret))
@@ -47,7 +55,7 @@ static bool find_in_status(int root_fd, pid_t pid, const char *key, char text[st
 
 uint64_t process_peek_pending_signals(int root_fd, pid_t pid)
 {
-	char text[4096];
+	char text[PROCESS_PEEK_STATUS_MAX];
 	struct scan line;
 	uint64_t set;
 
@@ -57,7 +65,7 @@ uint64_t process_peek_pending_signals(int root_fd, pid_t pid)
 
 uint64_t process_peek_peak(int root_fd, pid_t pid)
 {
-	char text[4096];
+	char text[PROCESS_PEEK_STATUS_MAX];
 	struct scan line;
 	uint64_t kib;
 
@@ -68,7 +76,7 @@ uint64_t process_peek_peak(int root_fd, pid_t pid)
 
 char process_peek_state(int root_fd, pid_t pid)
 {
-	char text[4096];
+	char text[PROCESS_PEEK_STATUS_MAX];
 	struct scan line, state;
 
 	return find_in_status(root_fd, pid, "State:", text, &line) && scan_word(&line, &state)
@@ -85,8 +93,7 @@ bool process_peek_is_stopped(int root_fd, pid_t pid)
 
 ssize_t process_peek_cgroup(int root_fd, pid_t pid, char *to, size_t cap)
 {
-	return pid ? read_file(root_fd, pid, "cgroup", to, cap)
-	           : kernel_file_read(root_fd, "proc/self/cgroup", to, cap);
+	return read_file(root_fd, pid, "cgroup", to, cap);
 }
 
 /* sched_getaffinity() of libc knows a fixed number of CPUs; the kernel returns the size of its mask. */
@@ -105,8 +112,7 @@ unsigned process_peek_cpus(pid_t pid)
 uint64_t process_peek_address_limit(int root_fd, pid_t pid)
 {
 	char text[4096];
-	ssize_t n = pid ? read_file(root_fd, pid, "limits", text, sizeof text)
-	                : kernel_file_read(root_fd, "proc/self/limits", text, sizeof text);
+	ssize_t n = read_file(root_fd, pid, "limits", text, sizeof text);
 	struct scan s = scan_mem(text, n > 0 ? (size_t)n : 0), line;
 	uint64_t bytes = 0;
 
@@ -147,7 +153,7 @@ int process_peek_ended_io(int root_fd, pid_t pid, struct proc_readings *ret)
 	return process_files_parse(PROCESS_IO, scan_mem(text, (size_t)n), ret) ? 0 : -EBADMSG;
 }
 
-uint64_t process_peek_child_start(int root_fd, pid_t pid)
+uint64_t process_peek_start(int root_fd, pid_t pid)
 {
 	char text[1024];
 	ssize_t n = read_file(root_fd, pid, "stat", text, sizeof text);

@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* process_peek.h - the few files in /proc/PID that may be read on any thread, because reading them
- * waits for nothing that a process can hold for long: comm, status, cgroup and limits. The kernel fills
- * status and limits from counters, under spinlocks alone; it takes neither the lock of an exec
- * (exec_update_lock) nor that of the address space (mmap_lock), on which other files can hang. io is
- * read here only of a process that has ended, and stat only of a child that waits to begin. All others
- * are read by process_reader.h. */
+ * waits for nothing that a process can hold for long: neither for the lock of an exec (exec_update_lock) nor
+ * for that of the address space (mmap_lock), on which other files can hang. These are all:
+ *	comm, status, limits    filled from counters, under spinlocks alone
+ *	cgroup                  under the lock of the control groups, which no process holds
+ *	io, stat                only of a child of ours that waits to begin, or that has ended and was not waited
+ *	                        for: it executes nothing, and has no address space any more
+ *	task/TID/children       from the list of tasks (probe/tasks/tasks_proc.c reads it, too)
+ *	net/tcp, net/udp, …     of its network namespace, not of the process (kernel/socket_peer.c)
+ *	the mere presence and the owner of its directory or of a file (stat(2), access(2))
+ * All others are read by process_reader.h. */
 #pragma once
 
 #include "base/defs.h"
 #include "kernel/process_files.h"
 
+#define PROCESS_PEEK_STATUS_MAX 8192 /* the kernel's text is about 1.5 KiB, more with many groups */
+
+/* The text of /proc/PID/status: its length, or -errno. pid 0: our own. */
+ssize_t process_peek_status(int root_fd, pid_t pid, char ret[static PROCESS_PEEK_STATUS_MAX])
+	must_check;
 /* "" when there is no such process. */
 void process_peek_comm(int root_fd, pid_t pid, char ret[static COMM_LEN]);
 /* Signals that wait for the process as a whole, 1 << (number - 1); 0 when there is no such process.
@@ -34,6 +44,6 @@ bool process_peek_is_stopped(int root_fd, pid_t pid);
 /* Of a process that has ended and was not waited for, with all that it has waited for: 0 or -errno;
  * -ENOENT: this kernel keeps no account of it. */
 int process_peek_ended_io(int root_fd, pid_t pid, struct proc_readings *ret);
-/* When a child of ours began that has not executed its program yet, as in struct proc_id; 0: there is
- * no such process. */
-uint64_t process_peek_child_start(int root_fd, pid_t pid);
+/* When a child of ours began that has not executed its program yet, or that has ended and was not waited for, as in
+ * struct proc_id; 0: there is no such process. */
+uint64_t process_peek_start(int root_fd, pid_t pid);

@@ -13,25 +13,11 @@
 #include "kernel/kernel_file.h"
 #include "kernel/process_peek.h"
 
-#define STATUS_MAX 8192
 #define ANCESTORS_MAX 1000
 #define CAP_BIT (UINT64_C(1) << CAP_SYS_PTRACE)
 #define ROOT_MAY "root, or a program with CAP_SYS_PTRACE, may trace it"
 
 /* ---- /proc/PID/status ------------------------------------------------------------------------ */
-
-/* Uid:	1000	1000	1000	1000 */
-static bool scan_ids(struct scan *line, uint32_t ret[static 3])
-{
-	uint64_t id[3];
-
-	for (int i = 0; i < 3; i++)
-		if (!scan_u64(line, &id[i]) || id[i] > UINT32_MAX)
-			return false;
-	for (int i = 0; i < 3; i++)
-		ret[i] = (uint32_t)id[i];
-	return true;
-}
 
 static bool scan_pid(struct scan *line, pid_t *ret)
 {
@@ -67,9 +53,9 @@ bool ptrace_target_parse(struct scan status, struct ptrace_target *ret)
 		else if (scan_lit(&line, "TracerPid:"))
 			found |= scan_pid(&line, &t.tracer) ? 2U : 0;
 		else if (scan_lit(&line, "Uid:"))
-			found |= scan_ids(&line, t.uids) ? 4U : 0;
+			found |= process_files_scan_ids(&line, t.uids) ? 4U : 0;
 		else if (scan_lit(&line, "Gid:"))
-			found |= scan_ids(&line, t.gids) ? 8U : 0;
+			found |= process_files_scan_ids(&line, t.gids) ? 8U : 0;
 		else if (scan_lit(&line, "CapPrm:"))
 			found |= scan_hex(&line, &t.capabilities) ? 16U : 0;
 		else if (scan_lit(&line, "Threads:"))
@@ -85,11 +71,9 @@ bool ptrace_target_parse(struct scan status, struct ptrace_target *ret)
 
 static int read_target(int root_fd, pid_t pid, struct ptrace_target *ret)
 {
-	char path[40], text[STATUS_MAX];
-	ssize_t n;
+	char text[PROCESS_PEEK_STATUS_MAX];
+	ssize_t n = process_peek_status(root_fd, pid, text);
 
-	snprintf(path, sizeof path, "proc/%d/status", (int)pid);
-	n = kernel_file_read(root_fd, path, text, sizeof text);
 	if (n < 0)
 		return (int)n;
 	return ptrace_target_parse(scan_mem(text, (size_t)n), ret) ? 0 : -EBADMSG;
@@ -100,8 +84,8 @@ static int read_target(int root_fd, pid_t pid, struct ptrace_target *ret)
 struct ptrace_caller ptrace_access_own(int root_fd)
 {
 	struct ptrace_caller us = { .uid = getuid(), .gid = getgid() };
-	char text[STATUS_MAX];
-	ssize_t n = kernel_file_read(root_fd, "proc/self/status", text, sizeof text);
+	char text[PROCESS_PEEK_STATUS_MAX];
+	ssize_t n = process_peek_status(root_fd, 0, text);
 	struct scan s = scan_mem(text, n > 0 ? (size_t)n : 0), line;
 
 	while (scan_line(&s, &line))

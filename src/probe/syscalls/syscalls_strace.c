@@ -155,7 +155,7 @@ static int start(struct syscalls_strace *p, pid_t pid, struct err *err)
 	    strace_start(&o, &p->strace, err) < 0)
 		return -err->code;
 	strace_tally_add(&p->reader->tally, pid, true);
-	p->command = (struct proc_id){ pid, process_peek_child_start(p->root_fd, pid) };
+	p->command = (struct proc_id){ pid, process_peek_start(p->root_fd, pid) };
 	if (wait_until(p, is_attached_or_over, clock_mono_ns() + ATTACH_NS) && p->is_attached)
 		return 0;
 	r = explain(p, pid, err);

@@ -203,7 +203,7 @@ static void scan_focus(struct tasks_proc *self, struct sample *out)
 	read_requests(self, out);
 }
 
-/* /proc/PID/task/TID/children: "812 815 " */
+/* /proc/PID/task/TID/children: "812 815 ". Read in place: kernel/process_peek.h has the reasons. */
 static void scan_children_of_thread(struct tasks_proc *self, pid_t pid, pid_t tid,
                                     struct sample *out)
 {
