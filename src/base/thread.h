@@ -22,7 +22,7 @@ pid_t thread_fork_helper(const char *name) must_check;
  * down to a tick of `tick_ns`. The latest THREAD_HELPERS_MAX are known. */
 #define THREAD_HELPERS_MAX 256
 bool thread_is_helper(pid_t pid, uint64_t start_ns, uint64_t tick_ns);
-/* A child that was forked otherwise becomes one. */
+/* A process that was forked otherwise, or by a helper, becomes one. */
 void thread_add_helper(pid_t pid);
 
 /* exec's arguments are not const for historical reasons. */

@@ -170,11 +170,16 @@ static void emit_end(struct jobhost *h, const struct launch_end *end)
 		(void)engine_emit(h->engine, &e, NULL, NULL);
 }
 
+static bool is_helper(struct proc_id id)
+{
+	return thread_is_helper(id.pid, id.start_ticks * NS_PER_TICK, NS_PER_TICK);
+}
+
 static void on_reaped(void *self, const struct launch_end *end)
 {
 	struct jobhost *h = self;
 
-	if (!h->engine || sampler_is_helper(engine_sampler(h->engine), end->pid))
+	if (!h->engine || is_helper((struct proc_id){ end->pid, end->start_ticks }))
 		return;
 	accounting_reap(&h->watched->accounting, end);
 	emit_end(h, end);
@@ -331,11 +336,6 @@ static void read_inherited_peak(struct jobhost *h)
 	if (!jobs_of(h)->sources.totals)
 		h->watched->accounting.inherited_peak_bytes = process_peek_peak(h->root_fd,
 		                                                                h->command.pid);
-}
-
-static bool is_helper(struct proc_id id)
-{
-	return thread_is_helper(id.pid, id.start_ticks * NS_PER_TICK, NS_PER_TICK);
 }
 
 static void add_job(struct jobhost *h)

@@ -236,17 +236,6 @@ void sampler_settle(struct sampler *s, bool leaves_some)
 			(*s->slots[i].tier)->settle(s->slots[i].self, leaves_some);
 }
 
-bool sampler_is_helper(const struct sampler *s, pid_t pid)
-{
-	for (size_t i = 0; i < s->slot_count; i++) {
-		const struct role_slot *slot = &s->slots[i];
-
-		if (is_active(slot) && (*slot->tier)->owns && (*slot->tier)->owns(slot->self, pid))
-			return true;
-	}
-	return false;
-}
-
 /* Reading a few processes one by one is cheaper than loading the program that visits all of them. */
 #define MANY_PROCESSES 64
 

@@ -79,8 +79,6 @@ const char *sampler_trace_caution(const struct sampler *s);
 void sampler_report_living(struct sampler *s);
 /* After the end of a job: waits for what slow sources still have of it. */
 void sampler_settle(struct sampler *s, bool leaves_some);
-/* Whether that is a process of ours that works for a probe: it belongs to no job. */
-bool sampler_is_helper(const struct sampler *s, pid_t pid);
 /* Reads event sources before the tick, so that their buffers do not overflow. Returns how many events
  * wait. */
 size_t sampler_drain(struct sampler *s);

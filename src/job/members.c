@@ -78,13 +78,6 @@ void members_drop(struct members *m, struct job_roster *t, struct proc_id id)
 	job_roster_forget(t, id);
 }
 
-bool members_has(const struct members *m, pid_t pid)
-{
-	uint64_t start_ticks;
-
-	return map_get(&m->living, (uint64_t)pid, &start_ticks);
-}
-
 #define GRAVES_SOUGHT 4096 /* the latest: more would take too long for each of many */
 
 struct proc_id members_find(const struct members *m, pid_t pid)

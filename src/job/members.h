@@ -48,7 +48,6 @@ void members_list(const struct members *m, struct sample_request *to);
 void members_leave(struct members *m, const struct job_roster *t);
 /* Forgets processes that ended a while ago. */
 void members_forget(struct members *m, struct job_roster *t, uint64_t now_boot_ns);
-bool members_has(const struct members *m, pid_t pid);
 /* The process that has this pid, or had it last, of those that ended a while ago; start_ticks 0: none is known. */
 struct proc_id members_find(const struct members *m, pid_t pid);
 /* Where it belongs; job -1: nowhere. */

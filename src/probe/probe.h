@@ -66,9 +66,6 @@ struct probe_ops {
 	/* For slow sources: waits until there is something to report, at most until then; fails
 	 * when there never will be. NULL: all is there at once. */
 	int (*await)(void *self, uint64_t until_mono_ns, struct err *err);
-	/* Whether that is a process of ours that works for it, or did when the last sample was
-	 * read. NULL: it has none. */
-	bool (*owns)(const void *self, pid_t pid);
 	/* How many ends are known whose totals are still to come, of those that `matches`
 	 * accepts; with `now` these are reported without. */
 	size_t (*pending_totals)(void *self, struct sample *out,

@@ -38,11 +38,6 @@ unsigned rpc_server_clients(const struct rpc_server *server)
 	return server->clients;
 }
 
-size_t rpc_server_held_max(const struct rpc_server *server)
-{
-	return server->all.held_max;
-}
-
 /* Sends one error line. It fits, because the socket's buffer is still empty. */
 static void refuse(int fd, int code, const char *why)
 {

@@ -44,7 +44,5 @@ void rpc_server_adopt(struct rpc_server *server, int take_fd);
 void rpc_server_close(struct rpc_server *server); /* closes all connections; NULL is fine */
 DEFINE_CLEANUP(struct rpc_server *, rpc_server_close)
 unsigned rpc_server_clients(const struct rpc_server *server);
-/* The most bytes that the buffers of clients that are not trusted ever had together. */
-size_t rpc_server_held_max(const struct rpc_server *server);
 /* The feeds have something new. */
 void rpc_server_wake(struct rpc_server *server);

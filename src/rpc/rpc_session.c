@@ -174,7 +174,6 @@ static void count_held(struct rpc_session *s)
 	if (!user->is_trusted)
 		s->all->held += held - s->held;
 	s->held = held;
-	s->all->held_max = MAX(s->all->held_max, s->all->held);
 	if (!had_memory && has_memory(s))
 		resume_others(s);
 }

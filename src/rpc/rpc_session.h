@@ -38,7 +38,7 @@ struct rpc_sessions {
 	struct loop_source
 		*waker; /* a timer that resumes those that are held up; NULL: the server closes */
 	struct rpc_session *first; /* the newest */
-	size_t held, held_max;     /* bytes in the buffers of users that are not trusted */
+	size_t held;               /* bytes in the buffers of users that are not trusted */
 };
 
 /* NULL: the loop has no room for it; take_fd is closed. */

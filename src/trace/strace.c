@@ -19,7 +19,6 @@
 struct strace {
 	int fd;                   /* to the keeper; -1: it is over */
 	pid_t keeper, strace_pid; /* 0: not known, or gone */
-	pid_t known[2];           /* the same, of those that are gone, too */
 };
 
 /* ---- the program ----------------------------------------------------------------------------- */
@@ -146,7 +145,7 @@ struct strace *strace_keeper_connect(int take_fd, pid_t keeper)
 	struct strace *s = xcalloc(1, sizeof *s);
 
 	s->fd = take_fd;
-	s->keeper = s->known[0] = keeper;
+	s->keeper = keeper;
 	return s;
 }
 
@@ -178,6 +177,14 @@ static void reap(struct strace *s, int options)
 		s->keeper = 0;
 }
 
+/* The keeper forked it. It becomes a child of ours if the keeper is killed. */
+static void learn_pid(struct strace *s, pid_t strace_pid)
+{
+	if (strace_pid != s->strace_pid)
+		thread_add_helper(strace_pid);
+	s->strace_pid = strace_pid;
+}
+
 bool strace_read(struct strace *s, struct strace_news *ret)
 {
 	struct strace_news news = { .kind = STRACE_IS_OVER, .end = STRACE_KEEPER_LOST };
@@ -191,7 +198,7 @@ bool strace_read(struct strace *s, struct strace_news *ret)
 	if (n < 0 && errno == EAGAIN)
 		return false;
 	if (n == sizeof news && news.strace_pid)
-		s->strace_pid = s->known[1] = news.strace_pid;
+		learn_pid(s, news.strace_pid);
 	if (news.kind == STRACE_IS_OVER) {
 		closep(&s->fd);
 		if (n == sizeof news) /* all is cleaned up, and it is about to exit */
@@ -209,13 +216,6 @@ void strace_nudge(const struct strace *s)
 	if (s->keeper && waitid(P_PID, (id_t)s->keeper, &info, WSTOPPED | WNOHANG | __WALL) == 0 &&
 	    info.si_pid)
 		(void)kill(s->keeper, SIGCONT);
-}
-
-/* strace tests the kernel with children in its group, which may outlive it for a moment. */
-bool strace_owns(const struct strace *s, pid_t pid)
-{
-	return pid > 0 && (pid == s->known[0] || pid == s->known[1] ||
-	                   (s->strace_pid && getpgid(pid) == s->strace_pid));
 }
 
 void strace_stop(struct strace *s)

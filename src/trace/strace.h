@@ -82,8 +82,6 @@ int strace_fd(const struct strace *s);
 bool strace_read(struct strace *s, struct strace_news *ret);
 /* Has the keeper go on, should it have been stopped. */
 void strace_nudge(const struct strace *s);
-/* Whether that is, or was, a process of ours: the keeper, strace, or a child of strace. */
-bool strace_owns(const struct strace *s, pid_t pid);
 /* Asks for the end, which takes up to a second or two and is reported. */
 void strace_stop(struct strace *s);
 /* When the end was not reported in time, or the keeper was lost: kills what is left. Needs a caller that is a

@@ -230,13 +230,10 @@ static void test_gpu_probe__starts_a_new_helper_when_one_aborts(void **state)
 	ask(l);
 	first = l->child.pid;
 	turn_until(l, GPU_LINK_FAILING);
-	assert_true(gpu_link_owns(l, first)); /* a scan may have seen it before this turn */
 	assert_int_equal(l->failures, 1);
 	assert_non_null(strstr(l->reason, "signal 6"));
 	turn_until_answer(l, clock_mono_ns());
 	assert_true(kill(first, 0) < 0 && errno == ESRCH);
-	assert_false(gpu_link_owns(l, first));
-	assert_true(gpu_link_owns(l, l->child.pid));
 	gpu_link_free(l);
 }
 

@@ -57,8 +57,8 @@ static void test_members__take_in_children_of_children_in_one_batch(void **state
 	(void)state;
 	members_learn(&fx.m, &fx.t, events, ARRAY_LEN(events), &nobody);
 	assert_int_equal(fx.t.rows.at[0]->processes, 3);
-	assert_true(members_has(&fx.m, 102));
-	assert_false(members_has(&fx.m, 200));
+	assert_int_equal(members_place(&fx.m, &fx.t, 102).job, 0);
+	assert_int_equal(members_place(&fx.m, &fx.t, 200).job, -1);
 	fixture_done(&fx);
 }
 
@@ -69,7 +69,7 @@ static void test_members__keep_a_child_whose_parent_is_gone(void **state)
 
 	(void)state;
 	members_learn(&fx.m, &fx.t, events, ARRAY_LEN(events), &nobody);
-	assert_false(members_has(&fx.m, 100));
+	assert_int_equal(members_place(&fx.m, &fx.t, 100).job, -1);
 	assert_int_equal(job_roster_find(&fx.t, (struct proc_id){ 102, 502 }).job, 0);
 	fixture_done(&fx);
 }
@@ -107,8 +107,8 @@ static void test_members__take_in_sisters_of_the_root_but_not_our_helpers(void *
 
 	(void)state;
 	members_learn(&fx.m, &fx.t, events, ARRAY_LEN(events), &subreaper);
-	assert_true(members_has(&fx.m, 300));
-	assert_false(members_has(&fx.m, HELPER));
+	assert_int_equal(members_place(&fx.m, &fx.t, 300).job, 0);
+	assert_int_equal(members_place(&fx.m, &fx.t, HELPER).job, -1);
 	fixture_done(&fx);
 }
 
@@ -168,8 +168,8 @@ static void test_members_adopt__finds_descendants_whose_pids_wrapped_around(void
 	scanned(&s, 6, 1);
 	scanned(&s, 900, 100);
 	assert_true(members_adopt(&fx.m, &fx.t, &s, &nobody));
-	assert_true(members_has(&fx.m, 5));
-	assert_false(members_has(&fx.m, 6));
+	assert_int_equal(members_place(&fx.m, &fx.t, 5).job, 0);
+	assert_int_equal(members_place(&fx.m, &fx.t, 6).job, -1);
 	assert_false(members_adopt(&fx.m, &fx.t, &s, &nobody));
 	sample_done(&s);
 	fixture_done(&fx);
@@ -184,8 +184,8 @@ static void test_members_adopt__takes_orphans_of_the_subreaper_but_not_its_helpe
 	scanned(&s, 300, SUBREAPER);
 	scanned(&s, HELPER, SUBREAPER);
 	members_adopt(&fx.m, &fx.t, &s, &subreaper);
-	assert_true(members_has(&fx.m, 300));
-	assert_false(members_has(&fx.m, HELPER));
+	assert_int_equal(members_place(&fx.m, &fx.t, 300).job, 0);
+	assert_int_equal(members_place(&fx.m, &fx.t, HELPER).job, -1);
 	sample_done(&s);
 	fixture_done(&fx);
 }

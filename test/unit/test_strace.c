@@ -3,6 +3,8 @@
 
 #include <sys/stat.h>
 
+#include "base/clock.h"
+#include "base/thread.h"
 #include "check.h"
 #include "trace/strace_keeper.h"
 
@@ -52,5 +54,31 @@ static void test_strace_find__takes_the_first_program_in_an_absolute_directory(v
 	rmdir(dir);
 }
 
+/* Any program will do: its pid is known before it runs. */
+static void test_strace_read__makes_what_the_keeper_forked_a_helper_of_ours(void **state)
+{
+	const struct strace_options options = { .program = "/bin/true",
+		                                .pid = getpid(),
+		                                .out_fd = STDERR_FILENO };
+	struct strace_news news = { 0 };
+	struct strace *s;
+	struct err err;
+
+	assert_int_equal(strace_start(&options, &s, &err), 0);
+	for (int i = 0; i < 500 && !news.strace_pid; i++)
+		if (!strace_read(s, &news))
+			usleep(10000);
+	assert_true(news.strace_pid > 0);
+	assert_true(thread_is_helper(news.strace_pid, clock_boot_ns() - NS_PER_S, NS_PER_S));
+	assert_false(thread_is_helper(news.strace_pid, clock_boot_ns() + NS_PER_S, NS_PER_S));
+	strace_stop(s);
+	for (int i = 0; i < 500 && strace_fd(s) >= 0; i++)
+		if (!strace_read(s, &news))
+			usleep(10000);
+	assert_int_equal(strace_fd(s), -1);
+	strace_free(s);
+}
+
 RUN_TESTS(TEST(test_strace_message__distinguishes_the_process_from_its_children),
-          TEST(test_strace_find__takes_the_first_program_in_an_absolute_directory))
+          TEST(test_strace_find__takes_the_first_program_in_an_absolute_directory),
+          TEST(test_strace_read__makes_what_the_keeper_forked_a_helper_of_ours))

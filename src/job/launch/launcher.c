@@ -238,14 +238,15 @@ static void stop_too(struct launcher *l, int signo)
 
 /* ---- children -------------------------------------------------------------------------------- */
 
-/* Counted for the process and all it reaped. False when this kernel keeps no account of it. Some let
+/* I/O is counted for the process and all it reaped. False when this kernel keeps no account of it. Some let
  * only root read that of a process that has ended. */
-static bool read_ended_io(pid_t pid, struct launch_end *ret)
+static bool read_ended(pid_t pid, struct launch_end *ret)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct proc_readings io = { 0 };
 	int r = process_peek_ended_io(root_fd, pid, &io);
 
+	ret->start_ticks = process_peek_start(root_fd, pid);
 	ret->has_io = r == 0;
 	ret->read_bytes = readings_or(&io, PROC_READ_BYTES, 0);
 	ret->written_bytes = readings_or(&io, PROC_WRITE_BYTES, 0);
@@ -268,7 +269,7 @@ static bool reap_child(pid_t pid, struct launch_end *ret)
 	pid_t got;
 
 	*ret = (struct launch_end){ .pid = pid };
-	is_kept = read_ended_io(pid, ret);
+	is_kept = read_ended(pid, ret);
 	do
 		got = wait4(pid, &status, WNOHANG, &ret->usage);
 	while (got < 0 && errno == EINTR);
@@ -306,7 +307,7 @@ static void report_end(struct launcher *l, const struct launch_end *end)
 	l->options.on_ended(l->options.self, end);
 }
 
-/* Read before it is reaped, while /proc still has its I/O. */
+/* Read before it is reaped, while it is still in /proc. */
 static bool reap_one(struct launcher *l)
 {
 	siginfo_t info = { 0 };

@@ -17,6 +17,7 @@ struct launcher;
 /* A child that was reaped. Its rusage includes that of the children it reaped itself. */
 struct launch_end {
 	pid_t pid;
+	uint64_t start_ticks; /* as in struct proc_id; 0: not known */
 	bool has_exit_code; /* a code or a signal, never both */
 	int exit_code, signal;
 	bool core_dumped;

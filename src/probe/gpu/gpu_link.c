@@ -215,7 +215,6 @@ static bool has_helper(const struct gpu_link *l)
 
 void gpu_link_turn(struct gpu_link *l, uint64_t now_ns)
 {
-	l->before = l->child.pid;
 	if (l->is_ending)
 		end_child(l, 0);
 	else if (l->is_closed)
@@ -255,9 +254,4 @@ enum gpu_link_state gpu_link_state(const struct gpu_link *l)
 	if (l->failures_in_row)
 		return GPU_LINK_FAILING;
 	return l->has_report ? GPU_LINK_WORKS : GPU_LINK_QUIET;
-}
-
-bool gpu_link_owns(const struct gpu_link *l, pid_t pid)
-{
-	return pid > 0 && (pid == l->child.pid || pid == l->before);
 }

@@ -29,7 +29,6 @@ enum gpu_link_state {
 struct gpu_link {
 	struct gpu_link_options options;
 	struct gpu_child child;
-	pid_t before;      /* the keeper before the last turn, 0: none */
 	bool is_ending;    /* killed, not yet dead */
 	bool is_closed;    /* its socket is; its keeper reports in a moment how it ended */
 	bool is_awaiting;  /* a request is open */
@@ -57,5 +56,3 @@ void gpu_link_turn(struct gpu_link *l, uint64_t now_ns); /* monotonic */
 /* Waits until something happens, at most that long. */
 void gpu_link_wait(const struct gpu_link *l, uint64_t ns);
 enum gpu_link_state gpu_link_state(const struct gpu_link *l);
-/* Whether that is the keeper, or was before the last turn: a tick just before may have seen it. */
-bool gpu_link_owns(const struct gpu_link *l, pid_t pid);

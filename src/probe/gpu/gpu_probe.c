@@ -198,10 +198,3 @@ void gpu_probe_health(const void *self_, struct probe_health *ret)
 		break;
 	}
 }
-
-bool gpu_probe_owns(const void *self_, pid_t pid)
-{
-	const struct gpu_probe *self = self_;
-
-	return gpu_link_owns(self->link, pid);
-}

@@ -42,12 +42,11 @@ void gpu_probe_put_missing(struct buf *to, const char *before, const struct gpu_
 /* Functions of struct probe_ops. */
 int gpu_probe_read(void *self, struct sample *out, struct err *err);
 int gpu_probe_await(void *self, uint64_t until_ns, struct err *err);
-bool gpu_probe_owns(const void *self, pid_t pid);
 void gpu_probe_health(const void *self, struct probe_health *ret);
 void gpu_probe_close(void *self);
 #define GPU_PROBE_OPS                                                                              \
-	.read = gpu_probe_read, .await = gpu_probe_await, .owns = gpu_probe_owns,                  \
-	.health = gpu_probe_health, .close = gpu_probe_close
+	.read = gpu_probe_read, .await = gpu_probe_await, .health = gpu_probe_health,              \
+	.close = gpu_probe_close
 
 /* Whether NVIDIA's own driver is here, or is to be asked all the same. */
 bool nvidia_is_expected(const struct probe_env *env);

@@ -241,13 +241,6 @@ static int syscalls_strace_fd(const void *self)
 	return p->reader->fd;
 }
 
-static bool syscalls_strace_owns(const void *self, pid_t pid)
-{
-	const struct syscalls_strace *p = self;
-
-	return p->strace && strace_owns(p->strace, pid);
-}
-
 static void syscalls_strace_health(const void *self, struct probe_health *ret)
 {
 	(void)self;
@@ -266,7 +259,6 @@ const struct probe_ops probe_syscalls_strace = {
 	.open = syscalls_strace_open,
 	.read = syscalls_strace_read,
 	.fd = syscalls_strace_fd,
-	.owns = syscalls_strace_owns,
 	.trace = syscalls_strace_trace,
 	.settle = syscalls_strace_settle,
 	.health = syscalls_strace_health,
