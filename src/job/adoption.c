@@ -14,7 +14,8 @@
 #include "kernel/process_reader.h"
 #include "model/process_slots.h"
 
-#define READS_MAX 50               /* of environments at a tick */
+#define READS_MAX 50               /* of processes at a tick: environments, and whose word they are */
+#define WORD_READS 2               /* a process and its parent */
 #define CGROUPS_NS (2 * NS_PER_MS) /* at a tick */
 #define CGROUP_PAUSE 200           /* so many times as long as it took, a group is left alone */
 #define CGROUP_PIDS_MAX 65536
@@ -46,7 +47,7 @@ struct adoption {
 	struct process_slots notes;    /* struct note of each process */
 	VEC(pid_t) pids;               /* scratch */
 	size_t next_cgroup;
-	pid_t next_pid; /* whose environment is read first */
+	pid_t next_pid; /* that is read first */
 };
 
 /* What one tick works with. */
@@ -322,21 +323,49 @@ static bool is_above(const struct tick *k, const struct proc_sample *p, const st
 	return false;
 }
 
+/* What was read of a process and its parent, for all the jobs that it may belong to: they are of its user. */
+struct word {
+	bool is_read;
+	struct process_origin origin;
+};
+
+/* False: at a later tick. */
+static bool read_word(struct tick *k, const struct proc_sample *p, pid_t parent, struct word *w)
+{
+	struct adoption *a = k->a;
+
+	if (w->is_read)
+		return true;
+	if (!k->reads_left || p->id.pid < a->next_pid)
+		return false;
+	w->is_read = k->reads_left >= WORD_READS;
+	k->reads_left -= MIN(k->reads_left, WORD_READS);
+	if (!k->reads_left)
+		a->next_pid = p->id.pid;
+	if (w->is_read)
+		process_origin_read(a->reader, p->id.pid, parent, p->uid, &w->origin);
+	return w->is_read;
+}
+
+enum { WORD_OF_OTHERS, WORD_OF_ITS_USER, WORD_NOT_READ };
+
 /* A parent that has ended cannot be judged, nor can one whose pid was reused. A process that was another user's before, but for
  * root's, may have been replaced by sudo. */
-static bool has_own_word(const struct tick *k, const struct proc_sample *p, const struct note *note,
-                         const struct job *job)
+static int check_word(struct tick *k, const struct proc_sample *p, const struct note *note,
+                      const struct job *job, struct word *w)
 {
-	struct process_reader *reader = k->a->reader;
 	const struct origin *o = &note->origin;
 	const struct proc_sample *parent = sample_find_proc(k->s, o->parent);
+	bool is_own;
 
 	if (!parent || parent->id.start_ticks > p->id.start_ticks || o->has_others ||
 	    (o->uid && o->uid != job->uid))
-		return false;
-	if (job_roster_find(k->t, parent->id).job == job->handle)
-		return process_origin_is_own(reader, p->id.pid, job->uid);
-	return process_origin_is(reader, p->id.pid, o->parent, job->uid);
+		return WORD_OF_OTHERS;
+	if (!read_word(k, p, o->parent, w))
+		return WORD_NOT_READ;
+	is_own = w->origin.is_own && (w->origin.is_parents_own ||
+	                              job_roster_find(k->t, parent->id).job == job->handle);
+	return is_own ? WORD_OF_ITS_USER : WORD_OF_OTHERS;
 }
 
 static bool may_adopt(const struct tick *k, const struct proc_sample *p, const struct job_row *row)
@@ -344,9 +373,12 @@ static bool may_adopt(const struct tick *k, const struct proc_sample *p, const s
 	return is_open(row) && row->job.uid == p->uid && !is_above(k, p, &row->job);
 }
 
-static job_handle find_by_environ(const struct tick *k, const struct proc_sample *p,
-                                  struct note *note)
+static job_handle find_by_environ(struct tick *k, const struct proc_sample *p, struct note *note,
+                                  struct word *w)
 {
+	int word;
+
+
 	if (!note->id_hash)
 		return -1;
 	vec_each(&k->t->rows, row) {
@@ -356,17 +388,19 @@ static job_handle find_by_environ(const struct tick *k, const struct proc_sample
 			c->id_hash = hash_id((*row)->job.id);
 		if (c->id_hash != note->id_hash || !may_adopt(k, p, *row))
 			continue;
-		if (has_own_word(k, p, note, &(*row)->job))
+		word = check_word(k, p, note, &(*row)->job, w);
+		if (word == WORD_OF_ITS_USER)
 			return (*row)->job.handle;
-		note->id_hash = 0; /* a stranger's word: not read again */
+		if (word == WORD_OF_OTHERS)
+			note->id_hash = 0; /* not read again */
 		break;
 	}
 	return -1;
 }
 
 /* Of several the longest: a workspace may be within another. */
-static job_handle find_by_workspace(const struct tick *k, const struct proc_sample *p,
-                                    struct note *note)
+static job_handle find_by_workspace(struct tick *k, const struct proc_sample *p, struct note *note,
+                                    struct word *w)
 {
 	struct scan command = scan_mem(k->s->text.at + p->command.at, p->command.len);
 	job_handle best = -1;
@@ -376,10 +410,15 @@ static job_handle find_by_workspace(const struct tick *k, const struct proc_samp
 		return -1;
 	vec_each(&k->t->rows, row) {
 		const struct job_claim *c = &(*row)->watched->claim;
+		int word;
 
 		if (c->serial <= note->serial || !c->workspace || strlen(c->workspace) <= longest ||
-		    !signature_workspace(command, c->workspace) || !may_adopt(k, p, *row) ||
-		    !has_own_word(k, p, note, &(*row)->job))
+		    !signature_workspace(command, c->workspace) || !may_adopt(k, p, *row))
+			continue;
+		word = check_word(k, p, note, &(*row)->job, w);
+		if (word == WORD_NOT_READ)
+			return -1; /* with the serial of before: it is compared again */
+		if (word == WORD_OF_OTHERS)
 			continue;
 		best = (*row)->job.handle;
 		longest = strlen(c->workspace);
@@ -389,12 +428,12 @@ static job_handle find_by_workspace(const struct tick *k, const struct proc_samp
 }
 
 /* The job that its environment names, or else its command line; -1: none. */
-static job_handle find_by_signature(const struct tick *k, const struct proc_sample *p,
-                                    struct note *note)
+static job_handle find_by_signature(struct tick *k, const struct proc_sample *p, struct note *note)
 {
-	job_handle job = find_by_environ(k, p, note);
+	struct word w = { 0 };
+	job_handle job = find_by_environ(k, p, note, &w);
 
-	return job < 0 ? find_by_workspace(k, p, note) : job;
+	return job < 0 ? find_by_workspace(k, p, note, &w) : job;
 }
 
 /* ---- one tick -------------------------------------------------------------------------------- */
@@ -429,8 +468,8 @@ static void check_process(struct tick *k, const struct proc_sample *p, struct no
 
 	if (needs_environ(k, p, note)) {
 		read_environ(k, p, note);
-		if (!k->reads_left)
-			k->a->next_pid = p->id.pid + 1;
+		if (!k->reads_left) /* whose word it is, is not known yet */
+			k->a->next_pid = p->id.pid;
 	}
 	ref = members_place(k->m, k->t, p->ppid);
 	if (ref.job >= 0 && job_roster_get(k->t, ref.job)->closed_boot_ns)

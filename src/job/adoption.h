@@ -5,9 +5,9 @@
  * saved one, run no program with more rights than its caller had (AT_SECURE), and whose parent, as it was when the process
  * was first seen, is such a process too or a member of the job: others carry a stranger's environment and arguments.
  *
- * It is made for every tick: an environment is read once for each program that a process runs, some
- * at a time, and nothing of it is kept but a hash of the id; a command line is compared once
- * with each workspace; control groups are read for a limited time. */
+ * It is made for every tick: an environment is read once for each program that a process runs, and nothing of it is
+ * kept but a hash of the id; a command line is compared once with each workspace; whose word they are is read for those
+ * that name a job. Only some processes are read at a tick, and control groups for a limited time. */
 #pragma once
 
 #include "job/members.h"

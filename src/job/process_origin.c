@@ -14,19 +14,12 @@ static bool is_of(const struct process_request *q, uint32_t uid)
 	       uids[0] == uid && uids[1] == uid && uids[2] == uid;
 }
 
-bool process_origin_is(struct process_reader *r, pid_t pid, pid_t parent, uint32_t uid)
+void process_origin_read(struct process_reader *r, pid_t pid, pid_t parent, uint32_t uid,
+                         struct process_origin *ret)
 {
 	struct process_request q[2] = { { .pid = pid, .files = FILES },
 		                        { .pid = parent, .files = FILES } };
 
 	process_reader_read(r, q, ARRAY_LEN(q));
-	return is_of(&q[0], uid) && is_of(&q[1], uid);
-}
-
-bool process_origin_is_own(struct process_reader *r, pid_t pid, uint32_t uid)
-{
-	struct process_request q = { .pid = pid, .files = FILES };
-
-	process_reader_read(r, &q, 1);
-	return is_of(&q, uid);
+	*ret = (struct process_origin){ is_of(&q[0], uid), is_of(&q[1], uid) };
 }

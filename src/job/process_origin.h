@@ -5,8 +5,12 @@
 
 #include "kernel/process_reader.h"
 
-/* Whether both processes have this user as real, effective and saved one, and neither runs a program that was started with
- * more rights than its caller had (AT_SECURE). What cannot be read is not. */
-bool process_origin_is(struct process_reader *r, pid_t pid, pid_t parent, uint32_t uid);
-/* The same of the process alone. */
-bool process_origin_is_own(struct process_reader *r, pid_t pid, uint32_t uid);
+/* Whether a process and its parent have that user as real, effective and saved one, and run no program that was started
+ * with more rights than its caller had (AT_SECURE). What cannot be read does not. */
+struct process_origin {
+	bool is_own, is_parents_own;
+};
+
+/* Reads files of both. */
+void process_origin_read(struct process_reader *r, pid_t pid, pid_t parent, uint32_t uid,
+                         struct process_origin *ret);

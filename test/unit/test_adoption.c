@@ -326,10 +326,37 @@ static void test_adoption__take_nobodys_word_but_the_jobs_users(void **state)
 	fixture_done(&fx);
 }
 
+/* Their environments are known when a workspace comes that they all name. */
+static void test_adoption__asks_whose_word_it_is_of_few_processes_at_a_tick(void **state)
+{
+	struct fixture fx = fixture_new();
+	unsigned ticks = 0;
+	size_t adopted = 0;
+
+	add_job(&fx, "a", (struct claim){ .root = ROOT_A });
+	for (pid_t pid = 1000; pid < 1060; pid++)
+		add(&fx, pid, SHELL, "x /data/b/c/d");
+	for (int i = 0; i < 3; i++)
+		assert_false(tick(&fx));
+	add_job(&fx, "b", (struct claim){ .root = ROOT_B, .workspace = "/data/b" });
+	for (; adopted < 60 && ticks < 10; ticks++) {
+		size_t before = adopted;
+
+		assert_true(tick(&fx));
+		adopted = 0;
+		for (pid_t pid = 1000; pid < 1060; pid++)
+			adopted += job_of(&fx, pid) == 1;
+		assert_in_range(adopted - before, 1, 25);
+	}
+	assert_int_equal(ticks, 3);
+	fixture_done(&fx);
+}
+
 RUN_TESTS(TEST(test_adoption__belong_to_the_job_in_their_environment),
           TEST(test_adoption__take_nobodys_word_but_the_jobs_users),
           TEST(test_adoption__are_read_once_for_each_program),
           TEST(test_adoption__read_few_environments_at_a_tick),
+          TEST(test_adoption__asks_whose_word_it_is_of_few_processes_at_a_tick),
           TEST(test_adoption__waits_for_a_job_that_adopts),
           TEST(test_adoption__may_have_a_long_environment),
           TEST(test_adoption__belong_to_the_job_whose_workspace_they_name),
