@@ -44,16 +44,22 @@ static const struct blocked_call *next_of(const struct blocked_call *calls, size
 	return NULL;
 }
 
-/* What it waits for is not in the job, and may come: its input, a file, a child that has just ended. */
-static bool may_go_on(const struct blocked_call *calls, size_t n, const struct blocked_call *b)
+bool stall_may_go_on(const struct blocked_call *b)
 {
-	if (b->state == 'D')
+	if (is_wrapper(b) || b->state == 'D')
 		return false;
 	if (b->state != 'S' || b->may_wake)
 		return true;
 	if (b->thing == BLOCKED_ON_PIPE)
-		return !next_of(calls, n, b);
+		return !b->peer;
 	return b->thing == BLOCKED_ON_FILE && !is_file_lock(b);
+}
+
+/* … or the other end of its pipe has ended. */
+static bool may_go_on(const struct blocked_call *calls, size_t n, const struct blocked_call *b)
+{
+	return stall_may_go_on(b) ||
+	       (b->state != 'D' && b->thing == BLOCKED_ON_PIPE && !next_of(calls, n, b));
 }
 
 static bool is_in_circle(const struct blocked_call *calls, size_t n, const struct blocked_call *b)

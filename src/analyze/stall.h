@@ -27,4 +27,6 @@ struct stall {
 /* `n_processes` of the job are alive. A job waits in vain only if all of them do: if one runs, may wake by itself, is
  * stopped, or cannot be read, there is no stall. */
 void stall_find(const struct blocked_call *calls, size_t n, size_t n_processes, struct stall *ret);
+/* Whether the process may go on as far as is known of it alone: then there is no stall, and the others need not be read. */
+bool stall_may_go_on(const struct blocked_call *b);
 uint64_t stall_patience_ns(enum stall_kind kind);

@@ -3,6 +3,7 @@
 
 #include "job/jobs.h"
 
+#define EXAMINE_PAUSE 200 /* so many times as long as it took, no job is examined */
 #define DISKS_EVERY_NS (2 * NS_PER_S)
 #define DISKS_PATIENCE_NS (60 * NS_PER_S)
 #define DISKS_HUNG_MAX 4
@@ -73,6 +74,32 @@ static void examine(struct anomaly_stage *stage, const struct snapshot *snap, si
 	vec_done(&members.list);
 }
 
+/* On the loop's thread, and a user may have very many idle jobs: so one at a time, the one that was examined least
+ * recently, and after each a pause. */
+static void examine_next(struct anomaly_stage *stage, const struct snapshot *snap)
+{
+	const struct job_trail *oldest = NULL;
+	uint64_t began_ns;
+	size_t at = 0;
+
+	if (!stage->list_calls || snap->boot_ns < stage->examines_again_ns)
+		return;
+	for (size_t i = 0; i < snap->jobs.len; i++) {
+		const struct job_trail *t = job_history_trail(&stage->jobs, (int32_t)i);
+
+		if (!job_history_wants_calls(&stage->jobs, snap, i) ||
+		    (oldest && oldest->examined_ns <= t->examined_ns))
+			continue;
+		oldest = t;
+		at = i;
+	}
+	if (!oldest)
+		return;
+	began_ns = clock_mono_ns();
+	examine(stage, snap, at);
+	stage->examines_again_ns = snap->boot_ns + EXAMINE_PAUSE * (clock_mono_ns() - began_ns);
+}
+
 static void take_disks(struct anomaly_stage *stage, const struct snapshot *snap)
 {
 	vec_each(written_disks_found(stage->search), use)
@@ -126,9 +153,7 @@ static void detect(struct anomaly_stage *stage, struct snapshot *snap,
 
 	process_history_feed(&stage->processes, snap, &stage->config);
 	job_history_feed(&stage->jobs, snap, past, stage->owns_group);
-	for (size_t i = 0; stage->list_calls && i < snap->jobs.len; i++)
-		if (job_history_wants_calls(&stage->jobs, snap, i))
-			examine(stage, snap, i);
+	examine_next(stage, snap);
 	watch_disks(stage, snap);
 	anomaly_detect(&in, &stage->findings);
 	episodes_feed(&stage->episodes, &stage->findings, snap, &snap->anomalies);

@@ -9,10 +9,11 @@
 struct anomaly_stage {
 	struct anomaly_config config; /* zeros: nothing is detected */
 	bool owns_group;              /* as in struct anomaly_input */
-	/* What processes wait for; NULL: it is not found out. */
+	/* What processes wait for, if all of them do; NULL: it is not found out. */
 	void (*list_calls)(void *self, const struct proc_id *ids, size_t n,
 	                   struct blocked_calls *ret);
 	void *list_self;
+	uint64_t examines_again_ns; /* boot clock: no job is examined before */
 	int root_fd; /* where processes are found, to see what disks jobs write to; 0: it is not found out */
 	struct written_disks *search; /* NULL: none is under way */
 	uint64_t searched_ns;         /* boot clock */

@@ -287,11 +287,15 @@ void engine_stage_pressure(void *self, struct snapshot *snap)
 	snap->pressure_level = pressure_name(e->pressure.level);
 }
 
+/* On the loop's thread. */
+#define CALLS_PATIENCE_NS (50 * NS_PER_MS)
+
 static void list_calls(void *self, const struct proc_id *ids, size_t n, struct blocked_calls *ret)
 {
 	struct engine *e = self;
 
-	blocked_reader_list_within(e->jobs->reader, e->jobs->root_fd, ids, n, ret);
+	(void)blocked_reader_list_all(e->jobs->reader, e->jobs->root_fd, ids, n, stall_may_go_on,
+	                              CALLS_PATIENCE_NS, ret);
 }
 
 void engine_stage_anomalies(void *self, struct snapshot *snap)

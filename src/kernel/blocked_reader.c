@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "kernel/blocked_target.h"
 #include "kernel/kernel_file.h"
@@ -21,6 +22,7 @@
 #define HOLDERS_MAX 1024 /* processes outside of the list that may be at the other end */
 #define MAPS_OF_ONE 16   /* memory maps that are read for the lock of a process */
 #define MAPS_OF_ALL 1024 /* … and for those of all */
+#define MAPS_IN_HASTE (2 * BLOCKED_PROCESSES_MAX)
 #define CLOCKS 64        /* of CPUs that are remembered */
 #define X32_BIT 0x40000000u
 #define ADDRESSES_32 (UINT64_C(1) << 32)
@@ -41,6 +43,11 @@ struct search {
 	const struct proc_id *ids;
 	size_t n;
 	bool is_wide; /* the other end may be any process */
+	size_t last_holder; /* in ids: the other end that was found last */
+	/* The answer is worthless if one of them does not wait, or this holds for it, or it comes later than that (monotonic
+	 * clock); NULL: any answer is wanted, and since when they wait. */
+	bool (*may_go_on)(const struct blocked_call *call);
+	uint64_t until_ns;
 	size_t maps_left; /* that may be read: they are long */
 	struct cpu_clock {
 		bool is_read;
@@ -62,6 +69,11 @@ static struct search *search_new(struct process_reader *r, int root_fd, const st
 	s->n = MIN(n, (size_t)BLOCKED_PROCESSES_MAX);
 	s->maps_left = MAPS_OF_ONE;
 	return s;
+}
+
+static bool is_late(const struct search *s)
+{
+	return s->until_ns && clock_mono_ns() >= s->until_ns;
 }
 
 /* ---- one thread ------------------------------------------------------------------------------ */
@@ -296,10 +308,9 @@ static bool read_process(struct search *s, struct proc_id id, struct blocked_cal
 	struct process_request q[THREADS_MAX];
 	struct blocked_thread threads[THREADS_MAX];
 	struct blocked_call each[THREADS_MAX] = { 0 };
-	size_t all = process_lookup_threads(s->r, id.pid,
-	                                    1U << PROCESS_STAT | 1U << PROCESS_WCHAN |
-	                                            1U << PROCESS_SYSCALL | 1U << PROCESS_SCHED,
-	                                    q, THREADS_MAX);
+	unsigned files = 1U << PROCESS_STAT | 1U << PROCESS_WCHAN | 1U << PROCESS_SYSCALL |
+	                 (s->may_go_on ? 0 : 1U << PROCESS_SCHED);
+	size_t all = process_lookup_threads(s->r, id.pid, files, q, THREADS_MAX);
 	size_t n = 0, best = 0;
 	struct proc_id now = { .pid = id.pid };
 
@@ -365,6 +376,29 @@ static pid_t search_others(struct search *s, const struct process_request *q, pi
 	return found || !n ? found : ask_holders(s, n, except);
 }
 
+/* Many wait for the same process, often, their parent: so the last one that was found comes first. */
+static pid_t search_list(struct search *s, const struct process_request *q, pid_t except)
+{
+	size_t done = 0, n;
+
+	for (size_t batch = 1; done < s->n && !is_late(s); batch *= 2, done += n) {
+		pid_t found;
+
+		n = MIN(batch, s->n - done);
+		for (size_t i = 0; i < n; i++) {
+			s->requests[i] = *q;
+			s->requests[i].pid = s->ids[(s->last_holder + done + i) % s->n].pid;
+		}
+		found = ask_holders(s, n, except);
+		for (size_t i = 0; found && i < n; i++)
+			if (s->requests[i].pid == found) {
+				s->last_holder = (s->last_holder + done + i) % s->n;
+				return found;
+			}
+	}
+	return 0;
+}
+
 /* Other processes that have open what the link points to. */
 static void find_holder(struct search *s, const char *link, unsigned mode, struct blocked_call *b)
 {
@@ -372,11 +406,7 @@ static void find_holder(struct search *s, const char *link, unsigned mode, struc
 
 	if ((size_t)snprintf(q.device, sizeof q.device, "%s", link) >= sizeof q.device)
 		return;
-	for (size_t i = 0; i < s->n; i++) {
-		s->requests[i] = q;
-		s->requests[i].pid = s->ids[i].pid;
-	}
-	b->peer = ask_holders(s, s->n, b->id.pid);
+	b->peer = search_list(s, &q, b->id.pid);
 	if (!b->peer && s->is_wide)
 		b->peer = search_others(s, &q, b->id.pid);
 }
@@ -543,22 +573,29 @@ static void look_up(struct search *s, const struct blocked_args *call, struct bl
 		process_peek_comm(s->root_fd, b->peer, b->peer_name);
 }
 
-static void list_calls(struct search *s, struct blocked_calls *ret)
+/* False: some are missing that were needed. */
+static bool list_calls(struct search *s, struct blocked_calls *ret)
 {
 	struct blocked_args call;
 
-	s->maps_left = MAPS_OF_ALL;
+	s->maps_left = s->may_go_on ? MAPS_IN_HASTE : MAPS_OF_ALL;
 	for (size_t i = 0; i < s->n; i++) {
 		struct blocked_call b = { 0 };
 		struct blocked_call *to;
 
-		if (!read_process(s, s->ids[i], &b, &call))
+		if (!read_process(s, s->ids[i], &b, &call)) {
+			if (s->may_go_on)
+				return false;
 			continue;
+		}
 		look_up(s, &call, &b);
+		if (s->may_go_on && (s->may_go_on(&b) || is_late(s)))
+			return false;
 		to = vec_push(&ret->list, BLOCKED_PROCESSES_MAX);
 		if (to)
 			*to = b;
 	}
+	return true;
 }
 
 void blocked_reader_list(struct process_reader *r, int root_fd, const struct proc_id *ids, size_t n,
@@ -567,15 +604,24 @@ void blocked_reader_list(struct process_reader *r, int root_fd, const struct pro
 	cleanup(freep) struct search *s = search_new(r, root_fd, ids, n);
 
 	s->is_wide = true;
-	list_calls(s, ret);
+	(void)list_calls(s, ret);
 }
 
-void blocked_reader_list_within(struct process_reader *r, int root_fd, const struct proc_id *ids,
-                                size_t n, struct blocked_calls *ret)
+bool blocked_reader_list_all(struct process_reader *r, int root_fd, const struct proc_id *ids,
+                             size_t n, bool (*may_go_on)(const struct blocked_call *call),
+                             uint64_t patience_ns, struct blocked_calls *ret)
 {
-	cleanup(freep) struct search *s = search_new(r, root_fd, ids, n);
+	cleanup(freep) struct search *s = NULL;
 
-	list_calls(s, ret);
+	if (n > BLOCKED_PROCESSES_MAX)
+		return false;
+	s = search_new(r, root_fd, ids, n);
+	s->may_go_on = may_go_on;
+	s->until_ns = clock_mono_ns() + patience_ns;
+	if (list_calls(s, ret))
+		return true;
+	vec_reset(&ret->list);
+	return false;
 }
 
 bool blocked_reader_one(struct process_reader *r, int root_fd, const struct proc_id *ids, size_t n,

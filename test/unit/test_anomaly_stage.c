@@ -90,6 +90,69 @@ static void test_anomaly_stage__does_nothing_without_a_configuration(void **stat
 	kit_ticks_done(&world);
 }
 
-RUN_TESTS(TEST(test_anomaly_stage__reports_the_beginning_and_the_end_only),
+struct examiner {
+	unsigned calls;
+	useconds_t takes_us;
+};
+
+static void count_calls(void *self, const struct proc_id *ids, size_t n, struct blocked_calls *ret)
+{
+	struct examiner *x = self;
+
+	(void)ids, (void)n, (void)ret;
+	x->calls++;
+	usleep(x->takes_us);
+}
+
+/* So many ticks of three jobs that do nothing; the most jobs that were examined at one of them. */
+static unsigned idle(struct anomaly_stage *w, struct ticks *world, struct examiner *x, int from_s,
+                     int to_s)
+{
+	unsigned most = 0;
+
+	for (int at = from_s; at <= to_s; at++) {
+		unsigned before = x->calls;
+
+		kit_tick(world, at);
+		for (int job = 0; job < 3; job++)
+			kit_add_job(world)->cpu_ns = (struct figure){ NS_PER_S, QUALITY_EXACT };
+		w->config = world->config;
+		anomaly_stage_run(w, &world->snap, NULL);
+		most = MAX(most, x->calls - before);
+	}
+	return most;
+}
+
+static void test_anomaly_stage__examines_one_idle_job_at_a_tick(void **state)
+{
+	struct ticks world = kit_ticks();
+	struct examiner x = { 0 };
+	struct anomaly_stage w = { .list_calls = count_calls, .list_self = &x };
+
+	assert_int_equal(idle(&w, &world, &x, 0, 70), 1);
+	assert_int_equal(x.calls, 3);
+	assert_int_equal(idle(&w, &world, &x, 71, 80), 1); /* each of them again, a minute later */
+	assert_int_equal(x.calls, 6);
+	anomaly_stage_done(&w);
+	kit_ticks_done(&world);
+}
+
+static void test_anomaly_stage__examines_more_seldom_what_takes_longer(void **state)
+{
+	struct ticks world = kit_ticks();
+	struct examiner x = { .takes_us = 30000 };
+	struct anomaly_stage w = { .list_calls = count_calls, .list_self = &x };
+
+	idle(&w, &world, &x, 0, 20); /* the first at 15 s, the next one 6 s later */
+	assert_int_equal(x.calls, 1);
+	idle(&w, &world, &x, 21, 70);
+	assert_int_equal(x.calls, 3);
+	anomaly_stage_done(&w);
+	kit_ticks_done(&world);
+}
+
+RUN_TESTS(TEST(test_anomaly_stage__examines_one_idle_job_at_a_tick),
+          TEST(test_anomaly_stage__examines_more_seldom_what_takes_longer),
+          TEST(test_anomaly_stage__reports_the_beginning_and_the_end_only),
           TEST(test_anomaly_stage__ends_open_episodes_with_the_last_flush),
           TEST(test_anomaly_stage__does_nothing_without_a_configuration))

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <poll.h>
+#include <sched.h>
+#include <sys/wait.h>
 
+#include "base/clock.h"
+#include "kernel/blocked_reader.h"
 #include "kernel/blocked_target.h"
 #include "kernel/socket_peer.h"
 #include "check.h"
@@ -144,7 +148,77 @@ static void test_socket_peer_parse__reads_long_addresses(void **state)
 	assert_string_equal(p.address, "[2001:db8::1]:80");
 }
 
-RUN_TESTS(TEST(test_blocked_reader_parse__finds_the_call_and_its_arguments),
+/* Children that wait for a pipe; the last two have the other end, too. */
+static void start_waiting(const int ends[2], struct proc_id *ids, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		char c;
+
+		ids[i] = (struct proc_id){ .pid = fork() };
+		assert_true(ids[i].pid >= 0);
+		if (ids[i].pid)
+			continue;
+		if (i + 2 < n)
+			close(ends[1]);
+		_exit(read(ends[0], &c, 1) < 0);
+	}
+}
+
+static bool has_no_writer(const struct blocked_call *b)
+{
+	return b->thing == BLOCKED_ON_PIPE && !b->peer;
+}
+
+static bool list_all(struct process_reader *r, const struct proc_id *ids, size_t n,
+                     uint64_t patience_ns, struct blocked_calls *ret)
+{
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	vec_reset(&ret->list);
+	return blocked_reader_list_all(r, root_fd, ids, n, has_no_writer, patience_ns, ret);
+}
+
+#define MANY (BLOCKED_PROCESSES_MAX + 1)
+
+static void test_blocked_reader_list_all__lists_nothing_unless_all_wait(void **state)
+{
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(process_reader_freep) struct process_reader *r = process_reader_new(root_fd);
+	struct blocked_calls calls = { 0 };
+	struct proc_id ids[MANY];
+	cpu_set_t before, after;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	start_waiting(ends, ids, MANY - 1);
+	ids[MANY - 1] = ids[0];
+	assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+	for (int i = 0; i < 50 && !list_all(r, ids, MANY - 1, 10 * NS_PER_S, &calls); i++)
+		usleep(20000); /* until they have begun to wait */
+	assert_int_equal(calls.list.len, MANY - 1);
+	assert_int_equal(calls.list.at[0].thing, BLOCKED_ON_PIPE);
+	assert_int_equal(calls.list.at[0].peer, ids[MANY - 3].pid);
+	assert_int_equal(calls.list.at[0].since_ns, 0);
+	assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
+	assert_memory_equal(&before, &after, sizeof before);
+	assert_false(list_all(r, ids, MANY, 10 * NS_PER_S, &calls));
+	assert_int_equal(calls.list.len, 0);
+	assert_false(list_all(r, ids, MANY - 1, 0, &calls));
+	assert_int_equal(calls.list.len, 0);
+	assert_false(list_all(r, ids, MANY - 3, 10 * NS_PER_S, &calls)); /* none can write */
+	close(ends[1]);
+	kill(ids[MANY - 2].pid, SIGKILL);
+	kill(ids[MANY - 3].pid, SIGKILL);
+	for (size_t i = 0; i < MANY - 1; i++)
+		assert_int_equal(waitpid(ids[i].pid, NULL, 0), ids[i].pid);
+	assert_false(list_all(r, ids, 1, 10 * NS_PER_S, &calls));
+	close(ends[0]);
+	vec_done(&calls.list);
+}
+
+RUN_TESTS(TEST(test_blocked_reader_list_all__lists_nothing_unless_all_wait),
+          TEST(test_blocked_reader_parse__finds_the_call_and_its_arguments),
           TEST(test_blocked_reader_parse__knows_programs_of_32_bits),
           TEST(test_blocked_reader_parse__refuses_what_is_no_call),
           TEST(test_blocked_reader_parse_sched__finds_when_it_ran_last),
