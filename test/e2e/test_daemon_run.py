@@ -155,7 +155,7 @@ def test_a_recorder_that_is_killed_leaves_a_job_that_is_lost(daemon, store):
 		ear.call("bus.subscribe", filter="job.")
 		run.kill()
 		run.wait()
-		end = ear.read()["params"]
+		end = next(event for event in iter(lambda: ear.read()["params"], None) if event["event"] != "job.started")  # that is published once it is stored
 		assert (end["event"], end["data"]["stored"]) == ("job.lost", True if env else None)  # the daemon stores the end of a job that it stores
 	assert job_of(daemon, "orphan")["status"] == "lost"
 	run.stdout.close()
