@@ -2,14 +2,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "engine/registry.h"
 #include "job/cgroup/cgroup_name.h"
 #include "job/cgroup/own_cgroup.h"
 #include "job/job_ident.h"
@@ -430,69 +428,6 @@ static int recorder_params(const struct job *job, const json_t *params, struct j
 	return 0;
 }
 
-/* A client that reports an end has often just reaped processes of the job, and asks for the figures next: the end waits a
- * moment for their totals, and then the method is called again. */
-struct end_wait {
-	struct methods *methods;
-	struct rpc_session *session;
-	job_handle at;
-	struct job_end how;
-	uint64_t until_ns;
-	struct loop_source *timer;
-};
-
-#define END_STEP_NS (2 * NS_PER_MS)
-
-static void end_wait_free(struct end_wait *w)
-{
-	loop_remove(w->timer);
-	free(w);
-}
-
-static void on_end_step(void *self)
-{
-	struct end_wait *w = self;
-	struct methods *m = w->methods;
-	struct rpc_session *session = w->session;
-	uint64_t now_ns = clock_mono_ns();
-
-	if (now_ns < w->until_ns && registry_awaits_totals(m->host.engine, w->at)) {
-		loop_timer_set(w->timer, now_ns + END_STEP_NS);
-		return;
-	}
-	end_wait_free(w);
-	m->end_has_waited = true;
-	rpc_session_call_again(session);
-	m->end_has_waited = false;
-}
-
-/* The client is gone, but the end was read, and is not lost. */
-static void end_at_once(void *self)
-{
-	struct end_wait *w = self;
-	struct methods *m = w->methods;
-	const struct job_row *row = job_roster_get(methods_jobs(m), w->at);
-	struct err ignored;
-
-	if (row && row->job.status == JOB_RUNNING &&
-	    m->host.daemon->end_job(m->host.daemon_self, w->at, &w->how, &ignored) == 0)
-		methods_publish_job(m, &row->job, 0, STORED_UNKNOWN);
-	end_wait_free(w);
-}
-
-static int await_totals(struct methods *m, const struct rpc_server_peer *peer, job_handle at,
-                        const struct job_end *how, struct err *err)
-{
-	struct end_wait *w = xcalloc(1, sizeof *w);
-	const struct rpc_server_work work = { w, end_at_once, .keeps_order = true };
-	uint64_t now_ns = clock_mono_ns();
-
-	*w = (struct end_wait){ m, peer->session, at, *how, now_ns + ENGINE_TOTALS_NS, NULL };
-	w->timer = loop_add_timer(m->loop, now_ns + END_STEP_NS, on_end_step, w);
-	rpc_session_defer(peer->session, &work);
-	return err_set(err, EINPROGRESS, "the totals of its processes are to come");
-}
-
 METHOD(method_job_end)
 {
 	struct methods *m = self;
@@ -507,9 +442,6 @@ METHOD(method_job_end)
 	if (methods_claim_job(m, peer, params, &at, err) < 0 || status_param(params, &how, err) < 0)
 		return -err->code;
 	was = *methods_job(m, at);
-	/* A recorder reports the figures of its job itself. */
-	if (!was.has_recorder && !m->end_has_waited && registry_awaits_totals(m->host.engine, at))
-		return await_totals(m, peer, at, &how, err);
 	if (recorder_params(&was, params, &how, &announced, &stored, err) < 0)
 		return -err->code;
 	if (m->host.daemon->end_job(m->host.daemon_self, at, &how, err) < 0)

@@ -19,7 +19,6 @@
 /* The `self` of all methods. */
 struct methods {
 	struct serve_host host;
-	struct loop *loop;
 	struct recent_events recent, notable;
 	struct recent_deaths deaths;
 	struct quota quota, publishing; /* what users have stored, and what they publish */
@@ -27,7 +26,6 @@ struct methods {
 	struct rpc_server *server;
 	struct store_worker *worker, *process_worker; /* one for the store, one for files of processes */
 	const struct user_lookup *looked_up; /* while the method that needs it is called again */
-	bool end_has_waited; /* the same for the end of a job */
 	struct traces *traces;               /* NULL: not a daemon */
 	struct buf scratch;
 	uint64_t opened_mono_ns;
