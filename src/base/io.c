@@ -127,7 +127,7 @@ static int copy_rights(int fd, const struct stat *from)
 	return fchmod(fd, mode) < 0 ? -errno : 0;
 }
 
-/* As our file that it will replace: nobody may read the new one who may not read that. */
+/* As our file that it will replace: the new one is no more readable than that. */
 static int write_new(int dir_fd, const char *name, const char *old, const void *bytes, size_t n,
                      bool is_durable)
 {

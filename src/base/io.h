@@ -19,7 +19,7 @@ int io_write_all(int fd, const void *bytes, size_t n) must_check; /* 0 or -errno
 int io_write_timeout(int fd, const void *bytes, size_t n, uint64_t timeout_ns);
 /* Replaces the contents of dir_fd/name atomically: after a crash it holds either the old or the new
  * bytes. The new file is ours. It has the mode and the group of the old one if that was ours, too; a symlink of
- * that name is replaced, not followed. Several may do so at once: the last one wins. With `is_durable` the bytes
+ * that name is replaced, not followed. Safe for concurrent writers: the last one wins. With `is_durable` the bytes
  * are on disk when this returns. */
 int io_replace(int dir_fd, const char *name, const void *bytes, size_t n, bool is_durable,
                struct err *err) must_check;

@@ -217,7 +217,7 @@ void json_strn(struct json *j, const char *s, size_t n)
 }
 
 /* Outside of its strings valid JSON has nothing beyond ASCII, and no control characters but blanks. */
-void json_outside(struct json *j, const char *text, size_t n)
+void json_raw_escaped(struct json *j, const char *text, size_t n)
 {
 	const char *end = text + n, *plain = text;
 

@@ -32,8 +32,8 @@ void json_exact(struct json *j, double v);
 void json_str(struct json *j, const char *s); /* NULL → null */
 void json_strn(struct json *j, const char *s, size_t n);
 void json_raw(struct json *j, const char *text, size_t n); /* a value that is JSON already */
-/* The same for valid JSON from outside, in which unsafe characters are escaped. */
-void json_outside(struct json *j, const char *text, size_t n);
+/* The same for valid JSON from an untrusted source: unsafe characters in it are escaped. */
+void json_raw_escaped(struct json *j, const char *text, size_t n);
 
 /* Removes the members of objects that are null from the compact JSON in `text`, from offset `from` on.
  * Elements of arrays stay. */

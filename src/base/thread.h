@@ -18,11 +18,11 @@ int thread_start(pthread_t *ret, size_t stack_bytes, void *(*run)(void *self), v
 /* Forks a helper process with that name: its pid, 0 in the child, or -errno. Without an exit signal there is no
  * SIGCHLD, and wait() does not see it. */
 pid_t thread_fork_helper(const char *name) must_check;
-/* Whether that process is one of them: anybody can have the name. `start_ns`: when it began, by the boot clock and rounded
+/* Whether that process was forked here as a helper: names prove nothing. `start_ns`: when it began, by the boot clock and rounded
  * down to a tick of `tick_ns`. The latest THREAD_HELPERS_MAX are known. */
 #define THREAD_HELPERS_MAX 256
 bool thread_is_helper(pid_t pid, uint64_t start_ns, uint64_t tick_ns);
-/* A process that was forked otherwise, or by a helper, becomes one. */
+/* Registers a process that was forked by other means, or by a helper. */
 void thread_add_helper(pid_t pid);
 
 /* exec's arguments are not const for historical reasons. */

@@ -6,7 +6,7 @@
  * WORD… is what follows "proctor" up to the cursor; the last may be incomplete or "". Prints one candidate per line, with
  * a tab and a description where there is one. A line that begins with a tab asks the shell for candidates of its own:
  * files, dirs, pids, or `command N`, the completion of a command that begins after N of the words. Whatever is wrong, it
- * prints nothing and succeeds: it is called while somebody types. */
+ * prints nothing and succeeds: it is called while a user types. */
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>

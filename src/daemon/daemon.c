@@ -181,7 +181,7 @@ static bool has_job(struct history *reader, const struct job *job)
 	       strcmp(found.recording, job->recording) == 0;
 }
 
-/* Whoever owns the store could write anything into it; nobody else is believed. */
+/* The owner of the store could write anything into it; no other user is believed. */
 static bool shares_store(void *self, const struct serve_recorder *recorder, const struct job *job,
                          bool is_gone)
 {

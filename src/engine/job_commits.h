@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* job_commits.h - has the state of jobs stored without waiting for the disk on the loop. All that is asked for while
- * the disk is busy is stored together, so that jobs that come fast do not push snapshots out of the
- * recorder's queue. */
+/* job_commits.h - commits jobs without waiting for the disk on the loop. Requests made while the disk is busy are batched,
+ * so that many jobs in a row do not push snapshots out of the recorder's queue. */
 #pragma once
 
 #include "base/vec.h"

@@ -298,7 +298,7 @@ static void set_notice(struct recorder *r, const char *text)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* What the queue had to let go is part of the gap. */
+/* Dropped snapshots are part of the gap. */
 static void take_dropped(struct recorder *r)
 {
 	pthread_mutex_lock(&r->lock);

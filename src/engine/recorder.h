@@ -26,7 +26,7 @@ struct recorder_options {
 
 /* Whether jobs are on disk as a snapshot shows them. */
 enum stored {
-	STORED_UNKNOWN, /* not yet, or whoever knows did not report it */
+	STORED_UNKNOWN, /* not yet, or it was not reported */
 	STORED_NO,      /* the store refused the snapshot */
 	STORED_YES,     /* … or took it, or a later one, which shows the same jobs */
 };

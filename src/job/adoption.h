@@ -3,7 +3,7 @@
  * in its control group, have its id in $PROCTOR_JOB_ID, or name its workspace in their command
  * line; in this order. The last two count only for processes that have the job's user as real, effective and
  * saved one, run no program with more rights than its caller had (AT_SECURE), and whose parent, as it was when the process
- * was first seen, is such a process too or a member of the job: others carry a stranger's environment and arguments.
+ * was first seen, is such a process too or a member of the job: others carry another user's environment and arguments.
  *
  * It is made for every tick: an environment is read once for each program that a process runs, and nothing of it is
  * kept but a hash of the id; a command line is compared once with each workspace; whose word they are is read for those

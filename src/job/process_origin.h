@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* process_origin.h - whose word a process's environment and arguments are. A program that gets another user's rights
- * (set-user-id, sudo) keeps what the user behind it passed: its effective user alone proves nothing. */
+/* process_origin.h - whether the environment and arguments of a process were set by its own user. A program that gets
+ * another user's rights (set-user-id, sudo) keeps what its caller passed: its effective user alone proves nothing. */
 #pragma once
 
 #include "kernel/process_reader.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* job_numbering.h - what a job is called whose id its user has used before: ID.2, ID.3 … */
+/* job_numbering.h - the next free id of a job whose id its user has used before: ID.2, ID.3 … */
 #pragma once
 
 #include "base/err.h"

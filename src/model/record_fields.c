@@ -12,7 +12,7 @@ static void put_tags(struct json *j, const void *record)
 	const struct job *job = record;
 	const char *tags = json_read_is_object(scan_str(job->tags)) ? job->tags : "{}";
 
-	json_outside(j, tags, strlen(tags));
+	json_raw_escaped(j, tags, strlen(tags));
 }
 
 enum metric_unit record_limit_unit(enum job_limit limit)

@@ -221,7 +221,7 @@ static void count_program(struct report_program *program, const struct process_r
 /* Memory counts from here on: every process has a few MiB. */
 #define COSTLY_BYTES ((uint64_t)4 << 20)
 
-/* An upper bound is somebody else's memory. */
+/* An upper bound is memory of another process. */
 static struct report_cost cost_of(const struct process_record *p)
 {
 	struct figure peak = p->peak_rss_bytes;

@@ -28,7 +28,7 @@ struct rpc_server {
 	struct rpc_server_options options;
 	struct loop_source *listener, *sweeper;
 	struct rpc_sessions all;
-	unsigned clients, strangers; /* strangers: those that are not trusted */
+	unsigned clients, untrusted; /* untrusted: of users but root and ours */
 	bool has_news;               /* for the feeds */
 	bool is_closing;
 };
@@ -100,7 +100,7 @@ static bool make_room(struct rpc_server *s, uid_t uid, bool is_trusted)
 	return true;
 }
 
-static unsigned strangers_max(const struct rpc_server_options *o)
+static unsigned untrusted_max(const struct rpc_server_options *o)
 {
 	unsigned reserved = MIN(o->clients_max / RESERVED_PART, (unsigned)RESERVED_MAX);
 
@@ -119,7 +119,7 @@ static bool has_room_for(struct rpc_server *s, int fd, uid_t uid, bool is_truste
 		         "too many connections: user %u has reached its limit of %u", uid,
 		         o->clients_per_uid_max);
 	else if ((s->clients >= o->clients_max ||
-	          (!is_trusted && s->strangers >= strangers_max(o))) &&
+	          (!is_trusted && s->untrusted >= untrusted_max(o))) &&
 	         !make_room(s, uid, is_trusted))
 		snprintf(why, sizeof why,
 		         "too many connections: all %u are in use, %u of them by user %u",
@@ -133,7 +133,7 @@ static bool has_room_for(struct rpc_server *s, int fd, uid_t uid, bool is_truste
 static void session_drop(struct rpc_server *s, struct rpc_session *dead)
 {
 	s->clients--;
-	s->strangers -= !rpc_session_user(dead)->is_trusted;
+	s->untrusted -= !rpc_session_user(dead)->is_trusted;
 	rpc_session_free(dead);
 	if (s->is_closing)
 		return;
@@ -205,7 +205,7 @@ static void accept_client(struct rpc_server *s, int take_fd)
 	if (!rpc_session_new(&s->all, TAKE_FD(fd), &peer, is_trusted))
 		return;
 	s->clients++;
-	s->strangers += !is_trusted;
+	s->untrusted += !is_trusted;
 }
 
 void rpc_server_adopt(struct rpc_server *server, int take_fd)

@@ -23,7 +23,7 @@ struct rpc_server_options {
 	bool (*admits)(void *self, const struct rpc_server_peer *peer);
 	/* Whether it goes first, and without limits but the number of connections; NULL: every client does. */
 	bool (*trusts)(void *self, const struct rpc_server_peer *peer);
-	/* A connection has ended; NULL: nobody cares. */
+	/* A connection has ended; may be NULL. */
 	void (*left)(void *self);
 	/* Some are kept for trusted users. If the others have run out, a user that has more connections than
 	 * the one that comes loses the one that has been idle for longest. */

@@ -420,7 +420,7 @@ static int recorder_params(const struct job *job, const json_t *params, struct j
 	if (rpc_params_time(params, "ended_at", &how->ended_ns, err) < 0 ||
 	    rpc_params_bool(params, "stored", &is_stored, err) < 0)
 		return -err->code;
-	how->ended_ns = methods_believe_time(job, how->ended_ns);
+	how->ended_ns = methods_clamp_time(job, how->ended_ns);
 	*announced = job_reader_job(params);
 	how->recorded = rpc_params_has(params, "limits_hit") ? announced : NULL;
 	if (rpc_params_has(params, "stored"))
@@ -512,7 +512,7 @@ static int add_event(struct methods *m, const struct rpc_server_peer *peer, cons
 	if (methods_job(m, added.job)->has_recorder &&
 	    rpc_params_time(params, "at", &added.at_ns, err) < 0)
 		return -err->code;
-	added.at_ns = methods_believe_time(methods_job(m, added.job), added.at_ns);
+	added.at_ns = methods_clamp_time(methods_job(m, added.job), added.at_ns);
 	added.name = input_redaction_text(name, &safe_name);
 	added.data = data;
 	added.count = (int64_t)took_ns;

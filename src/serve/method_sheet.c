@@ -124,7 +124,7 @@ static int find_start(const struct methods *m, const json_t *params, struct job_
 	int r = job->has_recorder ? rpc_params_time(params, "started_at", &begun->started_ns, err)
 	                          : 0;
 
-	begun->started_ns = methods_believe_time(job, begun->started_ns);
+	begun->started_ns = methods_clamp_time(job, begun->started_ns);
 	return r;
 }
 

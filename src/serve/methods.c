@@ -167,7 +167,7 @@ static uid_t own_uid(const struct methods *m, const struct rpc_server_peer *peer
 	return !m->host.daemon && t->rows.len ? t->rows.at[0]->job.uid : peer->uid;
 }
 
-/* Never that of somebody who happened to use the id first. -1: there is none. */
+/* Never another user's job with the same id. -1: there is none. */
 static job_handle find_own(const struct methods *m, const struct rpc_server_peer *peer,
                            const char *id)
 {
@@ -352,7 +352,7 @@ int methods_find_member(const struct methods *m, const struct rpc_server_peer *p
 	return 0;
 }
 
-uint64_t methods_believe_time(const struct job *job, uint64_t claimed_ns)
+uint64_t methods_clamp_time(const struct job *job, uint64_t claimed_ns)
 {
 	return claimed_ns ? MIN(MAX(claimed_ns, job->started_ns), clock_wall_ns()) : 0;
 }

@@ -130,8 +130,8 @@ int methods_find_pid(const struct methods *m, const struct rpc_server_peer *peer
 int methods_find_member(const struct methods *m, const struct rpc_server_peer *peer,
                         const json_t *params, struct proc_id *ret, uid_t *ret_uid, struct err *err)
 	must_check;
-/* A time that the recorder of a job reports, within what is possible: from the start of the job to now. 0 stays 0. */
-uint64_t methods_believe_time(const struct job *job, uint64_t claimed_ns);
+/* Clamps a time that the recorder of a job reports to the span from the start of the job to now. 0 stays 0. */
+uint64_t methods_clamp_time(const struct job *job, uint64_t claimed_ns);
 /* Before storing something of a job (-1: a new one). -ENOSPC: the caller exceeded its quota. Trusted
  * callers have none. */
 int methods_check_quota(struct methods *m, const struct rpc_server_peer *peer, job_handle job,

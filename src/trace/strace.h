@@ -85,7 +85,7 @@ void strace_nudge(const struct strace *s);
 /* Asks for the end, which takes up to a second or two and is reported. */
 void strace_stop(struct strace *s);
 /* When the end was not reported in time, or the keeper was lost: kills what is left. Needs a caller that is a
- * subreaper, because the group of a strace that another process has waited for may be somebody else's by now. */
+ * subreaper, because the group of a strace that another process has waited for may be another process's by now. */
 void strace_kill(struct strace *s);
 /* What still runs ends soon. NULL is fine. */
 void strace_free(struct strace *s);

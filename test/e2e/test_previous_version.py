@@ -62,11 +62,14 @@ class Shared:
 	def ids(self, program):
 		return sorted(row["job_id"] for row in self.sql(program, "SELECT job_id FROM jobs"))
 
+	def sql_so_far(self, program, query):
+		"""No rows while there is no store that this program can read."""
+		done = subprocess.run([program, "sql", "--json", query], env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+				      timeout=TIMEOUT_S, check=False, **self.user)
+		return json.loads(done.stdout) if done.returncode == 0 else []
+
 	def has_begun(self, program, job_id):
-		done = subprocess.run([program, "sql", "--json", "SELECT 1 FROM jobs WHERE job_id = '%s' AND started IS NOT NULL" % job_id],
-				      env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
-				      **self.user)
-		return done.returncode == 0 and json.loads(done.stdout) != []
+		return self.sql_so_far(program, "SELECT 1 FROM jobs WHERE job_id = '%s' AND started IS NOT NULL" % job_id) != []
 
 	def pragma(self, name, store="proctor.db"):
 		with contextlib.closing(sqlite3.connect("file:%s?mode=ro" % (self.state / store), uri=True)) as db:
@@ -155,8 +158,7 @@ def stay_beside_a_live_run(shared, children):
 def test_a_live_older_recording_is_left_alone_and_imported_beside_ours(shared, children):
 	live = shared.spawn(children, shared.old, "record", "--interval", "0.1")
 	stored = "SELECT count(*) AS n FROM snapshots"
-	wait_for(lambda: (shared.state / "proctor.db").exists() and shared.pragma("user_version"))
-	wait_for(lambda: shared.sql(shared.old, stored)[0]["n"] >= 2)
+	wait_for(lambda: any(row["n"] >= 2 for row in shared.sql_so_far(shared.old, stored)))
 	before = shared.pragma("user_version")
 	shared(shared.new, "run", "--job-id", "new-1", "--", "sleep", "0.2")
 	side = shared.sql(shared.new, stored)[0]["n"]

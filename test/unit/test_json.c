@@ -54,7 +54,7 @@ static void test_json__escapes_what_a_terminal_would_obey(void **state)
 	(void)state;
 	json_begin_array(&j);
 	json_str(&j, TRICKS);
-	json_outside(&j, "{\"" TRICKS "\":1}", strlen("{\"" TRICKS "\":1}"));
+	json_raw_escaped(&j, "{\"" TRICKS "\":1}", strlen("{\"" TRICKS "\":1}"));
 	json_end_array(&j);
 	assert_json(&out, "[\"" TRICKS_ESCAPED "\",{\"" TRICKS_ESCAPED "\":1}]");
 }
