@@ -29,8 +29,8 @@ static void on_signal(void *self, const struct signalfd_siginfo *info)
 	loop_stop(self);
 }
 
-/* --for, SIGINT, SIGTERM and a terminal that goes away all end the loop, in order. */
-static int add_stops(struct loop *loop, uint64_t for_ns, struct err *err)
+/* SIGINT, SIGTERM and a terminal that goes away end the loop, in order. */
+static int add_signals(struct loop *loop, struct err *err)
 {
 	sigset_t signals;
 
@@ -38,19 +38,15 @@ static int add_stops(struct loop *loop, uint64_t for_ns, struct err *err)
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGHUP);
-	if (loop_add_signals(loop, &signals, on_signal, loop, err) < 0)
-		return -err->code;
-	if (for_ns != UINT64_MAX)
-		loop_add_timer(loop, clock_mono_ns() + for_ns, on_stop, loop);
-	return 0;
+	return loop_add_signals(loop, &signals, on_signal, loop, err);
 }
 
 /* What becomes of each snapshot. */
 static void set_pipeline(struct engine *engine)
 {
 	const struct pipeline pipeline = {
-		.stages = { { "pressure", PASS_TICK, engine_stage_pressure, engine },
-		            { "anomalies", PASS_ALL, engine_stage_anomalies, engine } },
+		.stages = { { "pressure", ON_TICKS, engine_stage_pressure, engine },
+		            { "anomalies", ON_BOTH, engine_stage_anomalies, engine } },
 		.sinks = { engine_sink_recorder(engine) },
 	};
 
@@ -66,10 +62,12 @@ static int record(const struct engine_options *options, uint64_t for_ns)
 	uint64_t began_ns = clock_mono_ns();
 	int result;
 
-	if (loop_new(&loop, &err) < 0 || add_stops(loop, for_ns, &err) < 0 ||
+	if (loop_new(&loop, &err) < 0 || add_signals(loop, &err) < 0 ||
 	    engine_new(loop, options, &engine, &err) < 0)
 		return machine_engine_failed(&err);
 	set_pipeline(engine);
+	if (for_ns != UINT64_MAX)
+		loop_add_timer(loop, clock_mono_ns() + for_ns, on_stop, loop);
 	log_info("recording into %s every %g s; Ctrl-C ends it", options->recorder.store.path,
 	         (double)options->interval_ns / (double)NS_PER_S);
 	result = loop_run(loop, &err);
