@@ -24,6 +24,7 @@ FIGURES = [(re.compile(pattern), put) for pattern, put in (
 	(r"[~≥]?\b\d[\d.]* %", "SHARE"),
 	(r"\b\d[\d.]*( of \d+)? cores?\b", "CORES"),
 	(r"(?<=SIZE) - (?=\d)", " SHARE "),  # of a process too short-lived for a sample
+	(r"(?<=^Recorder TIME CPU), SHARE of a core(?=,)", ""),  # left out of a job of less than a second
 	(r"\bhost \S+, user \S+", "host HOST, user USER"),
 	(r"(?<=largest process, python3 )\d+", "PID"),
 	(r"(?<=^process python3 )\d+", "PID"),
