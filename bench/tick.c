@@ -91,9 +91,9 @@ static int run_engine(struct run *run, struct engine_totals *ret, struct err *er
 	if (r < 0)
 		return r;
 	engine_set_pipeline(engine,
-	                    &(struct pipeline){ .stages = { { "pressure", PASS_TICK,
+	                    &(struct pipeline){ .stages = { { "pressure", ON_TICKS,
 	                                                      engine_stage_pressure, engine },
-	                                                    { "anomalies", PASS_ALL,
+	                                                    { "anomalies", ON_BOTH,
 	                                                      engine_stage_anomalies, engine } },
 	                                        .sinks = { engine_sink_recorder(engine) } });
 	add_timers(run);

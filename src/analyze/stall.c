@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "model/own_program.h"
+#include "model/own_process.h"
 
 uint64_t stall_patience_ns(enum stall_kind kind)
 {
@@ -21,7 +21,7 @@ uint64_t stall_patience_ns(enum stall_kind kind)
 /* They only wait for their command, however they do that. */
 static bool is_wrapper(const struct blocked_call *b)
 {
-	return own_program_is_one(b->name) || strcmp(b->name, "timeout") == 0;
+	return own_process_has_name(b->name) || strcmp(b->name, "timeout") == 0;
 }
 
 static bool is_file_lock(const struct blocked_call *b)

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "model/own_program.h"
+#include "model/own_process.h"
 
 /* A child that failed explains the failure of its parent within this time: of a signal, or of another status. */
 #define SIGNAL_EXPLAINS_NS (10 * NS_PER_S)
@@ -74,7 +74,7 @@ static bool explains(const struct verdict_facts *f, const struct verdict_death *
 	    child->ended_ns < parent->execed_ns) /* of the program that it was before */
 		return false;
 	if (parent->signal) /* only our own programs die as their command did */
-		return own_program_is_one(parent->name) && verdict_is_passed_on(child, parent);
+		return own_process_has_name(parent->name) && verdict_is_passed_on(child, parent);
 	if (was_ended_by_job(f, child))
 		return false;
 	if (verdict_is_passed_on(child, parent))

@@ -128,7 +128,7 @@ static bool pass(struct anomaly_hook *h, const struct snapshot *snap, const stru
 	struct anomaly_record record = anomaly_record_of(a, snap, &text);
 	struct json j = { .out = &line };
 
-	fields_json_object(&j, &anomaly_fields, &record);
+	field_table_json_object(&j, &anomaly_fields, &record);
 	buf_putc(&line, '\n');
 	return h->fd >= 0 && h->waiting < WAITING_MAX && line.len <= HOOK_INPUT_MAX &&
 	       send(h->fd, line.at, line.len, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)line.len;

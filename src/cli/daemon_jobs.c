@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "serve/job_reader.h"
+#include "serve/job_from_json.h"
 #include "kernel/user_namespace.h"
 #include "rpc/rpc_answer.h"
 #include "rpc/rpc_message.h"
@@ -113,7 +113,7 @@ size_t daemon_jobs_count(const struct daemon_jobs *d)
 
 struct job daemon_jobs_at(const struct daemon_jobs *d, size_t i)
 {
-	return job_reader_job(json_array_get(list_of(d), i));
+	return job_from_json(json_array_get(list_of(d), i));
 }
 
 void daemon_jobs_put(const struct daemon_jobs *d, size_t i, struct json *j)

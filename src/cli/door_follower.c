@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "serve/job_reader.h"
+#include "serve/job_from_json.h"
 #include "engine/job_input.h"
 #include "engine/registry.h"
 #include "rpc/rpc_answer.h"
@@ -69,7 +69,7 @@ static void register_job(struct door_follower *f, struct door *d, const json_t *
 {
 	json_t *status = ask(d, "daemon.status");
 	pid_t recorder = (pid_t)rpc_answer_u64(status, "pid"), pid;
-	struct job job = job_reader_job(listed);
+	struct job job = job_from_json(listed);
 	struct err err;
 
 	json_decref(status);

@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/helper_process.h"
 #include "base/io.h"
-#include "base/thread.h"
 #include "kernel/own_children.h"
-#include "model/own_program.h"
+#include "model/own_process.h"
 
 #define CONTROL_FD 3
 #define NULL_FD 0 /* the keeper has no other standard files */
@@ -224,7 +224,7 @@ static _Noreturn void run_keeper(const char *command, int control_fd)
 
 pid_t hook_keeper_start(const char *command, int control_fd, struct err *err)
 {
-	pid_t pid = thread_fork_helper(OURS_HOOK);
+	pid_t pid = helper_process_fork(OURS_HOOK);
 
 	if (pid == 0)
 		run_keeper(command, control_fd);

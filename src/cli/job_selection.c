@@ -327,7 +327,7 @@ int job_selection_report(struct job_selection *r, const char *name, struct repor
 	if (status == CLI_OK && !is_daemons)
 		return job_selection_gather(r, ret);
 	job_selection_now(ret);
-	ret->next = next_request_of(&ret->job, &(struct run_estimate){ 0 });
+	ret->next = next_request_of(&ret->job, &(struct type_estimate){ 0 });
 	if (status == CLI_OK)
 		log_info("job '%s' is only in the daemon's store: only its totals are shown",
 		         ret->job.id);

@@ -83,7 +83,7 @@ static void announce_job(struct run_announcer *h, struct announcer *to)
 	json_put_any_u64(&j, "total_sheets", job->total_sheets);
 	if (allowed_ns(job))
 		json_put_fixed(&j, "allowed_seconds", allowed_ns(job) / NS_PER_US, 6);
-	fields_json_in(&j, &job_fields, IN_ANNOUNCED, job);
+	field_table_json_in(&j, &job_fields, IN_ANNOUNCED, job);
 	if (h->options.counts_from_now)
 		json_put_bool(&j, "counts_from_now", true);
 	put_place(h, &j);
@@ -234,7 +234,7 @@ void run_announcer_end(struct run_announcer *h, const struct job *job, bool is_s
 	json_put_fixed(&j, "ended_at", job->ended_ns / NS_PER_US, 6);
 	json_key(&j, "stored");
 	json_bool(&j, is_stored);
-	fields_json_in(&j, &job_fields, IN_ANNOUNCED, job);
+	field_table_json_in(&j, &job_fields, IN_ANNOUNCED, job);
 	send(h, h->announcer, &j, "job.end");
 }
 

@@ -163,14 +163,14 @@ void run_recording_set_pipeline(void *self, struct engine *engine)
 {
 	struct run_recording *r = self;
 	const struct pipeline pipeline = {
-		.stages = { { "pressure", PASS_TICK, engine_stage_pressure, engine },
-		            { "job figures", PASS_ALL, engine_stage_jobs, engine },
-		            { "anomalies", PASS_ALL, engine_stage_anomalies, engine } },
-		.sinks = { { "latest", PASS_TICK, latest_snapshot_take, .self = &r->latest },
-		           { "bus", PASS_ALL, publish, .self = r },
-		           { "end block", PASS_ALL, keep_anomalies, .self = r },
-		           { "hook", PASS_ALL, pass_anomalies, .self = r },
-		           { "last state", PASS_ALL, keep_job, .self = r },
+		.stages = { { "pressure", ON_TICKS, engine_stage_pressure, engine },
+		            { "job figures", ON_BOTH, engine_stage_jobs, engine },
+		            { "anomalies", ON_BOTH, engine_stage_anomalies, engine } },
+		.sinks = { { "latest", ON_TICKS, latest_snapshot_take, .self = &r->latest },
+		           { "bus", ON_BOTH, publish, .self = r },
+		           { "end block", ON_BOTH, keep_anomalies, .self = r },
+		           { "hook", ON_BOTH, pass_anomalies, .self = r },
+		           { "last state", ON_BOTH, keep_job, .self = r },
 		           engine_sink_recorder(engine) },
 	};
 

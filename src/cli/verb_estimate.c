@@ -72,7 +72,7 @@ static int check(const struct cli *cli, struct request *rq)
 	return CLI_OK;
 }
 
-static int print(const struct cli *cli, const struct request *rq, const struct run_estimate *e)
+static int print(const struct cli *cli, const struct request *rq, const struct type_estimate *e)
 {
 	struct cli_page page;
 
@@ -89,7 +89,7 @@ static int print(const struct cli *cli, const struct request *rq, const struct r
 	return cli_page_end(&page);
 }
 
-static int no_history(const struct request *rq, const struct run_estimate *e)
+static int no_history(const struct request *rq, const struct type_estimate *e)
 {
 	if (e->failed)
 		log_error("no history of '%s' to learn from: all its runs failed", rq->query.type);
@@ -105,13 +105,13 @@ static int no_history(const struct request *rq, const struct run_estimate *e)
 static int estimate(const struct cli *cli, const struct request *rq)
 {
 	cleanup(job_selection_close) struct job_selection recorded = { 0 };
-	struct run_estimate e = { 0 };
+	struct type_estimate e = { 0 };
 	struct err err;
 	int status = job_selection_open(cli, &recorded);
 
 	if (status != CLI_OK)
 		return status;
-	if (recorded.reader && run_estimate_gather(recorded.reader, &rq->query, &e, &err) < 0)
+	if (recorded.reader && type_estimate_gather(recorded.reader, &rq->query, &e, &err) < 0)
 		return cli_failed(&err);
 	if (e.runs)
 		return print(cli, rq, &e);

@@ -18,7 +18,7 @@
 #include "engine/jobhost.h"
 #include "job/launch/exec_error.h"
 #include "kernel/user_namespace.h"
-#include "report/run_estimate.h"
+#include "report/type_estimate.h"
 
 #define BATCH_TIME_MOST_S (UINT64_C(10) * 365 * 86400) /* more is no limit */
 
@@ -216,11 +216,11 @@ static uint64_t estimate_memory(const struct run_recording *r)
 		                              .uid = user_namespace_own_uid(),
 		                              .attempt = 1 };
 	cleanup(history_closep) struct history *past = NULL;
-	struct run_estimate e;
+	struct type_estimate e;
 	struct err err;
 
 	if (!r->place.path || history_open(r->place.path, &past, &err) < 0 ||
-	    run_estimate_gather(past, &query, &e, &err) < 0)
+	    type_estimate_gather(past, &query, &e, &err) < 0)
 		return 0;
 	return (uint64_t)e.memory.value;
 }

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/cli.h"
-#include "serve/job_reader.h"
+#include "serve/job_from_json.h"
 #include "rpc/rpc_answer.h"
 #include "rpc/rpc_message.h"
 #include "runfolder/runfolder_read.h"
@@ -54,7 +54,7 @@ static void put_command(const struct job *job, struct canvas *to)
 static void put_job(const json_t *summary, struct canvas *to)
 {
 	static const struct run_record nothing_stored;
-	struct job job = job_reader_job(json_object_get(summary, "job"));
+	struct job job = job_from_json(json_object_get(summary, "job"));
 
 	if (!job.took_ns)
 		job.took_ns = rpc_answer_ns(summary, "wall_seconds");

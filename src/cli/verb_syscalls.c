@@ -90,7 +90,7 @@ static void show_json(const struct syscall_record *calls, size_t n, const struct
 	if (f->waiting) {
 		json_open_array(j, "blocked");
 		vec_each(&f->waiting->list, b)
-			fields_json_object(j, &blocked_call_fields, b);
+			field_table_json_object(j, &blocked_call_fields, b);
 		json_end_array(j);
 	}
 	json_end_object(j);

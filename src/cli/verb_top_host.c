@@ -74,11 +74,11 @@ static void publish(void *self, const struct snapshot *snap)
 static void set_pipeline(struct top_host *h)
 {
 	const struct pipeline pipeline = {
-		.stages = { { "pressure", PASS_TICK, engine_stage_pressure, h->engine },
-		            { "job figures", PASS_ALL, engine_stage_jobs, h->engine },
-		            { "anomalies", PASS_ALL, engine_stage_anomalies, h->engine } },
-		.sinks = { { "latest", PASS_TICK, latest_snapshot_take, .self = &h->latest },
-		           { "bus", PASS_ALL, publish, .self = h } },
+		.stages = { { "pressure", ON_TICKS, engine_stage_pressure, h->engine },
+		            { "job figures", ON_BOTH, engine_stage_jobs, h->engine },
+		            { "anomalies", ON_BOTH, engine_stage_anomalies, h->engine } },
+		.sinks = { { "latest", ON_TICKS, latest_snapshot_take, .self = &h->latest },
+		           { "bus", ON_BOTH, publish, .self = h } },
 	};
 
 	engine_set_pipeline(h->engine, &pipeline);

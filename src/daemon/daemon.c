@@ -329,11 +329,11 @@ static void publish_ends(void *self, const struct snapshot *snap, bool is_stored
 static void set_pipeline(struct daemon *d)
 {
 	const struct pipeline pipeline = {
-		.stages = { { "pressure", PASS_TICK, engine_stage_pressure, d->engine },
-		            { "job figures", PASS_ALL, engine_stage_jobs, d->engine },
-		            { "anomalies", PASS_ALL, engine_stage_anomalies, d->engine } },
-		.sinks = { { "latest", PASS_TICK, latest_snapshot_take, .self = &d->latest },
-		           { "bus", PASS_ALL, publish, .outcome = publish_ends, .self = d },
+		.stages = { { "pressure", ON_TICKS, engine_stage_pressure, d->engine },
+		            { "job figures", ON_BOTH, engine_stage_jobs, d->engine },
+		            { "anomalies", ON_BOTH, engine_stage_anomalies, d->engine } },
+		.sinks = { { "latest", ON_TICKS, latest_snapshot_take, .self = &d->latest },
+		           { "bus", ON_BOTH, publish, .outcome = publish_ends, .self = d },
 		           engine_sink_recorder(d->engine) },
 	};
 

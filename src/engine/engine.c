@@ -12,7 +12,7 @@
 #include "engine/anomaly_stage.h"
 #include "engine/tick_time.h"
 #include "engine/tracing.h"
-#include "job/sheet_tree.h"
+#include "job/sheet_tick_figures.h"
 #include "kernel/blocked_reader.h"
 
 #define TOTALS_PATIENCE_NS (50 * NS_PER_MS) /* the kernel reports them a moment after an end */
@@ -305,7 +305,7 @@ void engine_stage_anomalies(void *self, struct snapshot *snap)
 
 	jobs_gather_past(e->jobs, snap, &e->past);
 	anomaly_stage_run(&e->anomalies, snap, e->past.at);
-	sheet_tree_take_anomalies(&e->jobs->roster, snap);
+	sheet_tick_figures_take_anomalies(&e->jobs->roster, snap);
 }
 
 void engine_stage_jobs(void *self, struct snapshot *snap)
@@ -318,7 +318,7 @@ void engine_stage_jobs(void *self, struct snapshot *snap)
 struct sink engine_sink_recorder(struct engine *e)
 {
 	return (struct sink){ .name = "recorder: store, JSONL, run folder",
-		              .passes = PASS_ALL,
+		              .runs_on = ON_BOTH,
 		              .take = recorder_push,
 		              .has_room = recorder_has_room,
 		              .self = e->recorder };

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/helper_process.h"
 #include "base/mem.h"
-#include "base/thread.h"
 #include "engine/jobhost_state.h"
 #include "job/allowance.h"
 #include "kernel/process_lookup.h"
@@ -172,7 +172,7 @@ static void emit_end(struct jobhost *h, const struct launch_end *end)
 
 static bool is_helper(struct proc_id id)
 {
-	return thread_is_helper(id.pid, id.start_ticks * NS_PER_TICK, NS_PER_TICK);
+	return helper_process_is_ours(id.pid, id.start_ticks * NS_PER_TICK, NS_PER_TICK);
 }
 
 static void on_reaped(void *self, const struct launch_end *end)

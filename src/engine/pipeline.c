@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/pipeline.h"
 
-static unsigned pass_of(const struct snapshot *snap)
+static unsigned kind_of(const struct snapshot *snap)
 {
-	return snap->events_only ? PASS_FLUSH : PASS_TICK;
+	return snap->events_only ? ON_FLUSHES : ON_TICKS;
 }
 
 const struct snapshot *pipeline_complete(const struct pipeline *p, struct snapshot *take_snap)
 {
 	for (const struct stage *stage = p->stages; stage->name; stage++)
-		if (stage->passes & pass_of(take_snap))
+		if (stage->runs_on & kind_of(take_snap))
 			stage->run(stage->self, take_snap);
 	return snapshot_freeze(take_snap);
 }
@@ -17,7 +17,7 @@ const struct snapshot *pipeline_complete(const struct pipeline *p, struct snapsh
 void pipeline_hand_out(const struct pipeline *p, const struct snapshot *snap)
 {
 	for (const struct sink *sink = p->sinks; sink->name; sink++)
-		if (sink->passes & pass_of(snap))
+		if (sink->runs_on & kind_of(snap))
 			sink->take(sink->self, snap);
 }
 

@@ -7,15 +7,15 @@
 
 /* Which snapshots a stage or a sink wants. A flush has events and jobs only (snap->events_only), and
  * comes between ticks. The last one of a recording is a flush too (snap->is_last). */
-enum pass {
-	PASS_TICK = 1 << 0,
-	PASS_FLUSH = 1 << 1,
-	PASS_ALL = PASS_TICK | PASS_FLUSH,
+enum runs_on {
+	ON_TICKS = 1 << 0,
+	ON_FLUSHES = 1 << 1,
+	ON_BOTH = ON_TICKS | ON_FLUSHES,
 };
 
 struct stage {
 	const char *name;
-	unsigned passes; /* enum pass */
+	unsigned runs_on; /* enum runs_on */
 	void (*run)(void *self, struct snapshot *snap);
 	void *self;
 };
@@ -25,7 +25,7 @@ struct stage {
  * being lost; no sink delays the daemon. */
 struct sink {
 	const char *name;
-	unsigned passes; /* enum pass */
+	unsigned runs_on; /* enum runs_on */
 	void (*take)(void *self, const struct snapshot *snap);
 	/* Whether a flush ahead of the next tick would not push out what waits. */
 	bool (*has_room)(void *self);

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "kernel/process_lookup.h"
-#include "model/own_program.h"
+#include "model/own_process.h"
 
 #define KTHREADD 2        /* the parent of all kernel threads */
 #define ANCESTORS_MAX 256 /* a pid may be reused while they are read */
@@ -49,7 +49,7 @@ int watch_target_check_first(struct process_reader *reader, pid_t pid, pid_t rec
 
 	if (watch_target_check_member(reader, pid, err) < 0)
 		return -err->code;
-	if (process_lookup_stat(reader, pid, &st) && own_program_is_one(st.comm) &&
+	if (process_lookup_stat(reader, pid, &st) && own_process_has_name(st.comm) &&
 	    (!recorder || st.ppid != recorder))
 		return err_set(
 			err, EINVAL,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "model/own_program.h"
+#include "model/own_process.h"
 
 #define SEEN_MAX ((size_t)1 << 20)
 #define MARK_NOISE_BYTES                                                                           \
@@ -66,7 +66,7 @@ static void begin_mark(struct accounting *t, struct proc_id id, const struct pro
  * of equals it is the one that ends last, which is the parent. */
 static void take_peak(struct accounting *t, uint64_t bytes, pid_t pid, const char *comm)
 {
-	if (own_program_is_small_one(comm, bytes)) {
+	if (own_process_is_small(comm, bytes)) {
 		t->our_peak_bytes = MAX(t->our_peak_bytes, bytes);
 		return;
 	}
@@ -167,7 +167,7 @@ static void take_seen(struct accounting *t, struct proc_id id, const char *comm,
 	/* The mark may be that of an earlier tick. */
 	uint64_t bytes = accounting_mark_counts(t, id, mark) ? MAX(mark, rss) : rss;
 
-	if (own_program_is_small_one(comm, bytes)) {
+	if (own_process_is_small(comm, bytes)) {
 		t->our_peak_bytes = MAX(t->our_peak_bytes, bytes);
 		return;
 	}

@@ -8,7 +8,7 @@
 #include "job/allowance.h"
 #include "job/cgroup/oom_watch.h"
 #include "job/cpu_spread.h"
-#include "job/sheet_tree.h"
+#include "job/sheet_tick_figures.h"
 #include "kernel/shm_files.h"
 #include "model/snapshot_scope.h"
 
@@ -507,7 +507,7 @@ void jobs_figures(struct jobs *jobs, struct snapshot *snap)
 	if (!snap->events_only) {
 		account_processes(jobs, snap);
 		account_gpu_uses(jobs, snap);
-		sheet_tree_take(&jobs->roster, snap);
+		sheet_tick_figures_take(&jobs->roster, snap);
 	}
 	watched_ns = watched_time(snap);
 	syscall_account_show(&jobs->syscalls, &jobs->roster, snap);

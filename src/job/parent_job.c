@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernel/process_lookup.h"
-#include "model/own_program.h"
+#include "model/own_process.h"
 
 #define ANCESTORS_MAX 256 /* a pid may be reused while they are read */
 

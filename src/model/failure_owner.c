@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "model/own_program.h"
+#include "model/own_process.h"
 
 #define PROGRAMS_MAX ((size_t)1 << 20)
 

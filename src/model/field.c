@@ -172,7 +172,7 @@ static void put_value(struct json *j, const struct field_table *table, const str
 		break;
 	case FIELD_QUALITY:
 		json_begin_object(j);
-		fields_json_qualities(j, table, record);
+		field_table_json_qualities(j, table, record);
 		json_end_object(j);
 		break;
 	case FIELD_READINGS: /* members, not a value */
@@ -233,13 +233,13 @@ static void put_member(struct json *j, const struct field_table *table, const st
 	put_value(j, table, f, record);
 }
 
-void fields_json(struct json *j, const struct field_table *table, const void *record)
+void field_table_json(struct json *j, const struct field_table *table, const void *record)
 {
 	for (const struct field *f = table->at; f < table->at + table->n; f++)
 		put_member(j, table, f, record);
 }
 
-void fields_json_in(struct json *j, const struct field_table *table, enum field_list list,
+void field_table_json_in(struct json *j, const struct field_table *table, enum field_list list,
                     const void *record)
 {
 	for (const struct field *f = table->at; f < table->at + table->n; f++)
@@ -247,14 +247,14 @@ void fields_json_in(struct json *j, const struct field_table *table, enum field_
 			put_member(j, table, f, record);
 }
 
-void fields_json_object(struct json *j, const struct field_table *table, const void *record)
+void field_table_json_object(struct json *j, const struct field_table *table, const void *record)
 {
 	json_begin_object(j);
-	fields_json(j, table, record);
+	field_table_json(j, table, record);
 	json_end_object(j);
 }
 
-void fields_json_qualities(struct json *j, const struct field_table *table, const void *record)
+void field_table_json_qualities(struct json *j, const struct field_table *table, const void *record)
 {
 	for (const struct field *f = table->at; f < table->at + table->n; f++) {
 		if (!field_has_quality(f))

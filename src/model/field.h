@@ -93,14 +93,14 @@ struct field_table {
 	}
 
 /* The members of an open object. */
-void fields_json(struct json *j, const struct field_table *table, const void *record);
+void field_table_json(struct json *j, const struct field_table *table, const void *record);
 /* Those that are in the list. */
-void fields_json_in(struct json *j, const struct field_table *table, enum field_list list,
+void field_table_json_in(struct json *j, const struct field_table *table, enum field_list list,
                     const void *record);
 /* All of them as an object. */
-void fields_json_object(struct json *j, const struct field_table *table, const void *record);
+void field_table_json_object(struct json *j, const struct field_table *table, const void *record);
 /* {"cpu_seconds": "exact", …} as the members of an open object. */
-void fields_json_qualities(struct json *j, const struct field_table *table, const void *record);
+void field_table_json_qualities(struct json *j, const struct field_table *table, const void *record);
 /* For other walks. */
 const struct field *field_find(const struct field_table *table, const char *key); /* NULL: none */
 bool field_has_quality(const struct field *f);

@@ -176,7 +176,7 @@ bool job_is_same_end(const struct job *a, const struct job *b);
 bool job_is_copy(const struct job *daemons, struct job_key original, const char *recording);
 
 /* What the processes of a sheet used together at the last tick that found any. */
-struct sheet_tree {
+struct sheet_tick_figures {
 	uint64_t seq;     /* of that snapshot; 0: there was none */
 	uint64_t boot_ns; /* when that was */
 	uint64_t rss_bytes;
@@ -198,7 +198,7 @@ struct sheet {
 	bool is_wrapper; /* it only waits for the command whose sheet it is */
 	struct sheet_use
 		own; /* of that process, or as it reported of its command: sheet_use_join() */
-	struct sheet_tree tree;
+	struct sheet_tick_figures tree;
 	bool is_shown; /* a snapshot has it as it is now: not put into the next */
 	bool ends_now;  /* in a snapshot: it was open when its job or its process ended */
 };

@@ -507,12 +507,12 @@ static void put_each_sheet(struct json *j, const struct job_profile *p,
 
 static void put_sheet_metrics(struct json *j, const void *record)
 {
-	put_each_sheet(j, record, fields_json);
+	put_each_sheet(j, record, field_table_json);
 }
 
 void profile_sheet_qualities_json(struct json *j, const struct job_profile *p)
 {
-	put_each_sheet(j, p, fields_json_qualities);
+	put_each_sheet(j, p, field_table_json_qualities);
 }
 
 #define HOTSPOT_RATIO 0.01

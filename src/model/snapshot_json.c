@@ -81,7 +81,7 @@ static void put_process(struct json *j, const struct snapshot *snap, const struc
 		l.has_job_uid = true;
 		l.sheet = p->sheet;
 	}
-	fields_json_object(j, &live_process_fields, &l);
+	field_table_json_object(j, &live_process_fields, &l);
 }
 
 static void encode_process(struct json *j, const struct snapshot *snap, size_t index)
@@ -111,7 +111,7 @@ const struct field_table live_job_fields = FIELD_TABLE(job_rows);
 
 static void encode_job(struct json *j, const struct snapshot *snap, size_t index)
 {
-	fields_json_object(j, &live_job_fields, &snap->jobs.at[index]);
+	field_table_json_object(j, &live_job_fields, &snap->jobs.at[index]);
 }
 
 static void encode_event(struct json *j, const struct snapshot *snap, size_t index)
@@ -121,7 +121,7 @@ static void encode_event(struct json *j, const struct snapshot *snap, size_t ind
 	struct event_record record = event_record_of(e, snap, &details);
 
 	json_begin_object(j);
-	fields_json(j, &live_event_fields, &record);
+	field_table_json(j, &live_event_fields, &record);
 	if (e->final.present)
 		readings_json(j, proc_metrics, PROC_METRIC_COUNT, e->final.present, e->final.value);
 	json_end_object(j);
@@ -322,7 +322,7 @@ static void put_gpu_use(struct json *j, const struct snapshot *snap,
 		l.has_job_uid = true;
 		l.sheet = use->sheet;
 	}
-	fields_json_object(j, &live_gpu_use_fields, &l);
+	field_table_json_object(j, &live_gpu_use_fields, &l);
 }
 
 static bool has_lower_bounds(const void *record)
@@ -388,7 +388,7 @@ static void put_gpu(struct json *j, const struct snapshot *snap, const struct sn
                     const struct gpu_sample *gpu)
 {
 	json_begin_object(j);
-	fields_json(j, &live_gpu_fields, gpu);
+	field_table_json(j, &live_gpu_fields, gpu);
 	json_open_array(j, "processes");
 	vec_each(&snap->gpu_uses, use)
 		if (use->gpu == (size_t)(gpu - snap->gpus.at) &&
@@ -405,11 +405,11 @@ static void put_snapshot(struct json *j, const struct snapshot *snap,
                          const struct snapshot_scope *scope, const struct snapshot_counts *n)
 {
 	json_put_u64(j, "schema", 1);
-	fields_json(j, &snapshot_head_fields, snap);
-	fields_json(j, &snapshot_count_fields, n);
+	field_table_json(j, &snapshot_head_fields, snap);
+	field_table_json(j, &snapshot_count_fields, n);
 	put_zombies(j, snap, scope);
 	put_progress(j, snap, scope);
-	fields_json(j, &snapshot_tail_fields, snap);
+	field_table_json(j, &snapshot_tail_fields, snap);
 	json_open_array(j, "gpus");
 	vec_each(&snap->gpus, gpu)
 		put_gpu(j, snap, scope, gpu);

@@ -27,7 +27,7 @@ static uint64_t limit_reached(const struct job *job)
 	return job->allowed.memory_bytes;
 }
 
-struct next_request next_request_of(const struct job *job, const struct run_estimate *learned)
+struct next_request next_request_of(const struct job *job, const struct type_estimate *learned)
 {
 	double largest = learned->memory.quantiles[ESTIMATE_QUANTILES - 1];
 	uint64_t limit = limit_reached(job);
@@ -50,13 +50,13 @@ int next_request_gather(struct history *history, const struct job *job, struct n
 	const struct estimate_query query = {
 		.type = job->type, .policy = PEAK_LOW_FAILURE, .uid = job->uid, .attempt = 1
 	};
-	struct run_estimate learned = { 0 };
+	struct type_estimate learned = { 0 };
 	int r;
 
 	*ret = (struct next_request){ 0 };
 	if (!next_request_is_of(job))
 		return 0;
-	r = run_estimate_gather(history, &query, &learned, err);
+	r = type_estimate_gather(history, &query, &learned, err);
 	if (r >= 0)
 		*ret = next_request_of(job, &learned);
 	return r;

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "history/history.h"
 #include "model/job.h"
-#include "report/run_estimate.h"
+#include "report/type_estimate.h"
 
 struct next_request {
 	uint64_t memory_bytes;  /* a round size; 0: not known */
@@ -19,4 +19,4 @@ bool next_request_is_of(const struct job *job);
 int next_request_gather(struct history *history, const struct job *job, struct next_request *ret,
                         struct err *err) must_check;
 /* From what was learned. Pure. */
-struct next_request next_request_of(const struct job *job, const struct run_estimate *learned);
+struct next_request next_request_of(const struct job *job, const struct type_estimate *learned);

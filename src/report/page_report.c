@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
-#include "model/own_program.h"
+#include "model/own_process.h"
 
 /* Thousands of processes share a few names and commands. */
 static size_t find_text(struct page_report *page, const char *text)
@@ -96,7 +96,7 @@ static void separate_io(struct page_report *page)
 		take_away(&parent->written_bytes, p->written_bytes);
 	}
 	vec_each(&page->processes, p)
-		if (own_program_is_one(page_report_text(page, p->name)))
+		if (own_process_has_name(page_report_text(page, p->name)))
 			p->read_bytes = p->written_bytes = missing; /* those of its command */
 }
 

@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/user_names.h"
 #include "model/flight.h"
-#include "model/own_program.h"
+#include "model/own_process.h"
 
 #define SHEETS_KEPT 10000
 
@@ -186,7 +186,7 @@ static const char *name_of(const struct process_record *p)
 /* Helpers of ours are one program with us. */
 static const char *program_of(const struct process_record *p)
 {
-	return own_program_is_one(name_of(p)) ? OURS_NAME : name_of(p);
+	return own_process_has_name(name_of(p)) ? OURS_NAME : name_of(p);
 }
 
 /* Parents are added before their children. */
@@ -249,7 +249,7 @@ static void keep_costly(struct report *r, const struct process_record *p)
 	struct report_cost cost = cost_of(p);
 	size_t at = r->n_costly;
 
-	if (own_program_is_one(name_of(p)))
+	if (own_process_has_name(name_of(p)))
 		return;
 	while (at > 0 && is_cheaper(r->costly[at - 1].cost, cost))
 		at--;

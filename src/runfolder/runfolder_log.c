@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/json_read.h"
 #include "model/record_fields.h"
-#include "model/own_program.h"
+#include "model/own_process.h"
 #include "runfolder/runfolder_handle.h"
 
 static struct scan text_of(const struct snapshot *snap, struct text_ref ref)
@@ -252,7 +252,7 @@ static int log_anomaly(struct runfolder *f, const struct snapshot *snap, const s
 	struct anomaly_record record = anomaly_record_of(a, snap, &text);
 	struct json j = begin_data(f);
 
-	fields_json(&j, &anomaly_fields, &record);
+	field_table_json(&j, &anomaly_fields, &record);
 	return log_data(f, anomaly_time(a), "monitor.anomaly", &j, err);
 }
 

@@ -200,7 +200,7 @@ void runfolder_reading_put(struct json *j, const struct runfolder_reading *readi
 
 		json_key(j, hardware_file_names[i]);
 		if (file->is_there)
-			fields_json_object(j, &file_fields, file);
+			field_table_json_object(j, &file_fields, file);
 		else
 			json_nil(j);
 	}

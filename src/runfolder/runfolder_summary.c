@@ -49,7 +49,7 @@ static void put_job(struct json *j, const struct runfolder *f)
 	const struct field_table rows = { job_rows, f->has_job ? ARRAY_LEN(job_rows) : 1 };
 	uint64_t took_ns = f->job.took_ns;
 
-	fields_json(j, &rows, &f->job);
+	field_table_json(j, &rows, &f->job);
 	if (!f->has_job)
 		return;
 	if (!took_ns && f->last_wall_ns > f->job.started_ns)
@@ -138,7 +138,7 @@ int runfolder_write_summary(struct runfolder *f, bool is_durable, struct err *er
 	put_counts(&j, f, &sums);
 	if (f->has_job) {
 		json_key(&j, "job");
-		fields_json_object(&j, &job_fields, &f->job);
+		field_table_json_object(&j, &job_fields, &f->job);
 	}
 	json_end_object(&j);
 	buf_putc(&f->text, '\n');

@@ -3,7 +3,7 @@
  * ids nest, codes, and the sums over process rows. store/schema.h makes the tables. */
 #pragma once
 
-#include "model/own_program.h"
+#include "model/own_process.h"
 #include "model/metric.h"
 #include "sqlite/column.h"
 #include "sqlite/schema_version.h"

@@ -43,7 +43,7 @@ static void publish_anomaly(struct bus *bus, const struct snapshot *snap, const 
 	struct json j = { .out = scratch };
 
 	buf_reset(scratch);
-	fields_json_object(&j, &anomaly_fields, &record);
+	field_table_json_object(&j, &anomaly_fields, &record);
 	(void)bus_publish(bus, &(struct bus_event){ .name = "monitor.anomaly",
 	                                            .job_id = record.job_id ? record.job_id : "",
 	                                            .text = scratch->at,

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "job/pressure.h"
 #include "model/field.h"
-#include "report/run_estimate.h"
+#include "report/type_estimate.h"
 #include "rpc/rpc_params.h"
 #include "serve/methods.h"
 
@@ -58,7 +58,7 @@ static void write_answer(const struct question *q, struct json *to)
 		json_nil(to);
 	json_put_str(to, "estimate_from", q->known_from);
 	json_key(to, "based_on");
-	fields_json_object(to, &facts, &p->facts);
+	field_table_json_object(to, &facts, &p->facts);
 	json_end_object(to);
 }
 
@@ -73,11 +73,11 @@ static int estimate(void *self, const struct history_cancel *cancel, struct json
 		.type = q->type, .policy = PEAK_LOW_WASTE, .uid = q->peer.uid, .attempt = 1
 	};
 	cleanup(history_closep) struct history *past = NULL;
-	struct run_estimate e = { 0 };
+	struct type_estimate e = { 0 };
 
 	if (history_open(q->db_path, &past, err) == 0) {
 		history_obey_cancel(past, cancel);
-		if (run_estimate_gather(past, &query, &e, err) == 0 && e.runs) {
+		if (type_estimate_gather(past, &query, &e, err) == 0 && e.runs) {
 			q->estimated_mb = (uint64_t)e.memory.value >> 20;
 			q->known_from = "history";
 		}

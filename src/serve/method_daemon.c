@@ -90,7 +90,7 @@ static void write_anomalies(struct json *j, const struct snapshot *snap,
 			record.job_id = NULL;
 			record.has_job_uid = false;
 		}
-		fields_json_object(j, &anomaly_fields, &record);
+		field_table_json_object(j, &anomaly_fields, &record);
 	}
 	json_end_array(j);
 }

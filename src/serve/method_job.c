@@ -17,7 +17,7 @@
 #include "model/redaction.h"
 #include "rpc/rpc_params.h"
 #include "serve/input_redaction.h"
-#include "serve/job_reader.h"
+#include "serve/job_from_json.h"
 #include "serve/methods.h"
 #include "serve/resource_context.h"
 #include "view/job_view.h"
@@ -51,11 +51,11 @@ static void write_listed_job(struct json *j, const struct job_row *row)
 	static const struct field_table listed_sheet_fields = FIELD_TABLE(sheet_rows);
 
 	json_begin_object(j);
-	fields_json_in(j, &job_fields, IN_LIST, &row->job);
+	field_table_json_in(j, &job_fields, IN_LIST, &row->job);
 	json_put_str(j, "result", job_view_result(&row->job).at);
 	json_open_array(j, "sheets");
 	vec_each(&row->sheets, sheet)
-		fields_json_object(j, &listed_sheet_fields, sheet);
+		field_table_json_object(j, &listed_sheet_fields, sheet);
 	json_end_array(j);
 	json_end_object(j);
 }
@@ -175,7 +175,7 @@ static int start_params(const json_t *params, struct job *ret, struct err *err)
 	ret->total_sheets = (uint32_t)total;
 	ret->type_is_given = ret->type[0] != '\0';
 	if (ret->has_recorder) {
-		struct job announced = job_reader_job(params);
+		struct job announced = job_from_json(params);
 
 		memcpy(ret->limit, announced.limit, sizeof ret->limit);
 	}
@@ -236,7 +236,7 @@ void methods_publish_job(struct methods *m, const struct job *job, pid_t pid, en
 		return;
 	buf_reset(&m->scratch);
 	json_begin_object(&j);
-	fields_json_in(&j, &job_fields, IN_EVENT, job);
+	field_table_json_in(&j, &job_fields, IN_EVENT, job);
 	put_stored(&j, stored);
 	json_key(&j, "resource_context");
 	resource_context_json(&j, methods_latest(m), NULL, pid, &jobs, NULL);
@@ -421,7 +421,7 @@ static int recorder_params(const struct job *job, const json_t *params, struct j
 	    rpc_params_bool(params, "stored", &is_stored, err) < 0)
 		return -err->code;
 	how->ended_ns = methods_clamp_time(job, how->ended_ns);
-	*announced = job_reader_job(params);
+	*announced = job_from_json(params);
 	how->recorded = rpc_params_has(params, "limits_hit") ? announced : NULL;
 	if (rpc_params_has(params, "stored"))
 		*ret = is_stored ? STORED_YES : STORED_NO;

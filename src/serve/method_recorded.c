@@ -330,7 +330,7 @@ static int read_profile(void *self, const struct history_cancel *cancel, struct 
 	if (r == 0)
 		r = history_profile(reader, job_key_of(&job), &profile, err);
 	if (r == 0)
-		fields_json_object(result, &profile_fields, &profile);
+		field_table_json_object(result, &profile_fields, &profile);
 	return map_timeout(r, err);
 }
 
@@ -349,7 +349,7 @@ static int write_point(void *self, const struct history_point *p)
 {
 	static const struct field_table fields = FIELD_TABLE(point_rows);
 
-	fields_json_object(self, &fields, p);
+	field_table_json_object(self, &fields, p);
 	return 0;
 }
 

@@ -73,7 +73,7 @@ void methods_publish_sheet(struct methods *m, const struct job *job, const struc
 		return;
 	buf_reset(&m->scratch);
 	json_begin_object(&j);
-	fields_json(&j, &published_fields, sheet);
+	field_table_json(&j, &published_fields, sheet);
 	json_key(&j, "resource_context");
 	age_s = resource_context_sheet_json(&j, methods_latest(m), sheet, &jobs,
 	                                    read_opener(m, sheet, &now) ? &now : NULL,

@@ -77,7 +77,7 @@ static void write_blocked(struct json *j, const struct blocked_call *blocked)
 {
 	json_key(j, "blocked");
 	if (blocked->id.pid)
-		fields_json_object(j, &blocked_call_fields, blocked);
+		field_table_json_object(j, &blocked_call_fields, blocked);
 	else
 		json_nil(j);
 }
@@ -145,7 +145,7 @@ static void write_opener(struct json *j, const struct snapshot *snap, pid_t pid,
 
 static void write_tree(struct json *j, const struct snapshot *snap, const struct sheet *sheet)
 {
-	const struct sheet_tree *tree = &sheet->tree;
+	const struct sheet_tick_figures *tree = &sheet->tree;
 
 	json_begin_object(j);
 	json_put_double(j, "rss_mb", tree->seq ? (double)tree->rss_bytes / (1 << 20) : (double)NAN,

@@ -88,7 +88,7 @@ static void write_trace(struct json *j, struct trace *t)
 
 	if (end >= 0)
 		t->bytes = (uint64_t)end;
-	fields_json_object(j, &trace_fields, t);
+	field_table_json_object(j, &trace_fields, t);
 }
 
 static void answer(struct rpc_session **session, struct trace *t, int r, const struct err *err)

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "history/job_query.h"
-#include "report/run_estimate.h"
+#include "report/type_estimate.h"
 
 struct task {
 	struct type_history_loader how;
@@ -23,7 +23,7 @@ static int add_run(void *self, const struct job *job)
 	struct task *t = self;
 
 	if (t->is_given == job->type_is_given &&
-	    (t->is_given || run_estimate_hash_options(job->command) == t->options))
+	    (t->is_given || type_estimate_hash_options(job->command) == t->options))
 		type_history_add(&t->past, job);
 	return 0;
 }
@@ -71,7 +71,7 @@ int type_history_loader_start(struct store_worker *worker, const struct type_his
 		            .job = how->job->handle,
 		            .uid = how->job->uid,
 		            .is_given = how->job->type_is_given,
-		            .options = run_estimate_hash_options(how->job->command) };
+		            .options = type_estimate_hash_options(how->job->command) };
 	snprintf(t->type, sizeof t->type, "%s", how->job->type);
 	return store_worker_take(worker, &task, &request, err);
 }

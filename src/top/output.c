@@ -285,7 +285,7 @@ static int dump_event(void *self, const struct event_record *e)
 	if (!past_has_event(d->o->job, e))
 		return 0;
 	d->events++;
-	fields_json_object(&d->j, &event_fields, e);
+	field_table_json_object(&d->j, &event_fields, e);
 	return drain(d, &err);
 }
 

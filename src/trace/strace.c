@@ -10,10 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/helper_process.h"
 #include "base/mem.h"
-#include "base/thread.h"
 #include "base/vec.h"
-#include "model/own_program.h"
+#include "model/own_process.h"
 #include "trace/strace_keeper.h"
 
 struct strace {
@@ -132,7 +132,7 @@ pid_t strace_keeper_start(const struct strace_options *o, int control_fd, struct
 		               STRACE_FILTER_MAX);
 	make_command(o, &command);
 	plan.argv = (const char *const *)command.at;
-	keeper = thread_fork_helper(OURS_TRACE);
+	keeper = helper_process_fork(OURS_TRACE);
 	if (keeper == 0)
 		strace_keeper_run(&plan);
 	if (keeper < 0)
@@ -181,7 +181,7 @@ static void reap(struct strace *s, int options)
 static void learn_pid(struct strace *s, pid_t strace_pid)
 {
 	if (strace_pid != s->strace_pid)
-		thread_add_helper(strace_pid);
+		helper_process_add(strace_pid);
 	s->strace_pid = strace_pid;
 }
 

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/thread.h"
-#include "model/own_program.h"
+#include "base/helper_process.h"
+#include "model/own_process.h"
 
 #define CHUNK_BYTES ((size_t)1 << 16)
 #define MESSAGE_MAX 512
@@ -126,7 +126,7 @@ static bool start_strace(struct keeper *k)
 	if (pipe2(p.trace, O_CLOEXEC) < 0 || pipe2(p.message, O_CLOEXEC) < 0 ||
 	    pipe2(p.gate, O_CLOEXEC) < 0)
 		return false;
-	k->strace = thread_fork_helper(OURS_TRACE);
+	k->strace = helper_process_fork(OURS_TRACE);
 	if (k->strace == 0)
 		become_strace(k->plan, keeper, &p);
 	if (k->strace < 0)

@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/helper_process.h"
 #include "base/mem.h"
-#include "base/thread.h"
-#include "model/own_program.h"
+#include "model/own_process.h"
 #include "trace/strace_keeper.h"
 
 #define SPAWNER_FD (STDERR_FILENO + 1)
@@ -133,7 +133,7 @@ int strace_spawner_open(int (*limit)(struct err *err), struct strace_spawner **r
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_set(err, errno, "make a socket: %s", strerror(errno));
-	pid = thread_fork_helper(OURS_TRACE);
+	pid = helper_process_fork(OURS_TRACE);
 	if (pid == 0)
 		spawn_on_order(ends[1], limit);
 	close(ends[1]);

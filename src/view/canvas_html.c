@@ -3,7 +3,7 @@
  * sheet of the page gives a form (web/src/page.css). Text is never markup. */
 #include <string.h>
 
-#include "view/canvas.h"
+#include "view/canvas_page.h"
 #include "view/html.h"
 #include "view/label_lines.h"
 #include "view/table.h"

@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "view/canvas.h"
+#include "view/canvas_page.h"
 #include "view/label_lines.h"
 #include "view/table.h"
 

@@ -8,6 +8,7 @@
 #include "model/record_fields.h"
 #include "base/clock.h"
 #include "report/diff_change.h"
+#include "view/canvas_page.h"
 #include "view/diff_verdict.h"
 #include "view/format.h"
 #include "view/job_view.h"

@@ -10,12 +10,12 @@
 #define MIB 1048576.0
 
 /* Requests are whole MiB and minutes, never less than what is estimated. */
-static uint64_t request_mib(const struct run_estimate *e)
+static uint64_t request_mib(const struct type_estimate *e)
 {
 	return (uint64_t)MAX(ceil(e->memory.value / MIB), 1);
 }
 
-static uint64_t request_minutes(const struct run_estimate *e)
+static uint64_t request_minutes(const struct type_estimate *e)
 {
 	return (uint64_t)MAX(ceil(e->time.upper / 60e9), 1);
 }
@@ -48,7 +48,7 @@ static void put_nextflow(struct buf *to, unsigned long long mib, unsigned long l
 		buf_printf(to, "\ntime = '%llu min'", minutes);
 }
 
-void estimate_put_request(const struct run_estimate *e, enum estimate_syntax syntax, struct buf *to)
+void estimate_put_request(const struct type_estimate *e, enum estimate_syntax syntax, struct buf *to)
 {
 	static void (*const put[ESTIMATE_SYNTAXES])(struct buf *, unsigned long long,
 	                                            unsigned long long) = {
@@ -90,7 +90,7 @@ static const char *policy_name(enum peak_policy policy)
 	return policy == PEAK_LOW_WASTE ? "low-waste" : "low-failure";
 }
 
-static void put_notes(const struct estimate_query *query, const struct run_estimate *e,
+static void put_notes(const struct estimate_query *query, const struct type_estimate *e,
                       struct canvas *to)
 {
 	if (e->basis == RUN_BASIS_PROCESS)
@@ -110,7 +110,7 @@ static void put_notes(const struct estimate_query *query, const struct run_estim
 		              format_count(e->failed).at);
 }
 
-void estimate_view(const struct estimate_query *query, const struct run_estimate *e,
+void estimate_view(const struct estimate_query *query, const struct type_estimate *e,
                    struct canvas *to)
 {
 	static const struct table_column columns[] = {
@@ -149,17 +149,17 @@ static const struct {
 	size_t at;
 	double unit;
 } parts[] = {
-	{ "peak_memory_mb", offsetof(struct run_estimate, memory), MIB },
-	{ "cpu_seconds", offsetof(struct run_estimate, cpu), 1e9 },
-	{ "duration_seconds", offsetof(struct run_estimate, time), 1e9 },
+	{ "peak_memory_mb", offsetof(struct type_estimate, memory), MIB },
+	{ "cpu_seconds", offsetof(struct type_estimate, cpu), 1e9 },
+	{ "duration_seconds", offsetof(struct type_estimate, time), 1e9 },
 };
 
-static const struct estimate_part *part_of(const struct run_estimate *e, size_t i)
+static const struct estimate_part *part_of(const struct type_estimate *e, size_t i)
 {
 	return (const struct estimate_part *)((const char *)e + parts[i].at);
 }
 
-static void quantiles_json(const struct run_estimate *e, struct json *j)
+static void quantiles_json(const struct type_estimate *e, struct json *j)
 {
 	json_open_object(j, "quantiles");
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
@@ -179,7 +179,7 @@ static void quantiles_json(const struct run_estimate *e, struct json *j)
 	json_end_object(j);
 }
 
-void estimate_view_json(const struct estimate_query *query, const struct run_estimate *e,
+void estimate_view_json(const struct estimate_query *query, const struct type_estimate *e,
                         struct json *j)
 {
 	static const char *const raised[] = { NULL, "memory", "time" };

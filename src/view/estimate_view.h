@@ -4,12 +4,12 @@
 #pragma once
 
 #include "base/json.h"
-#include "report/run_estimate.h"
+#include "report/type_estimate.h"
 #include "view/canvas.h"
 
-void estimate_view(const struct estimate_query *query, const struct run_estimate *e,
+void estimate_view(const struct estimate_query *query, const struct type_estimate *e,
                    struct canvas *to);
-void estimate_view_json(const struct estimate_query *query, const struct run_estimate *e,
+void estimate_view_json(const struct estimate_query *query, const struct type_estimate *e,
                         struct json *j);
 
 enum estimate_syntax {
@@ -20,5 +20,5 @@ enum estimate_syntax {
 	ESTIMATE_SYNTAXES
 };
 /* Appends the request of memory and, if it is known, of time: its 95 % bound. */
-void estimate_put_request(const struct run_estimate *e, enum estimate_syntax syntax,
+void estimate_put_request(const struct type_estimate *e, enum estimate_syntax syntax,
                           struct buf *to);

@@ -180,7 +180,7 @@ void events_view_json_put(const struct events_view *view, const struct event_rec
 {
 	json_begin_object(j);
 	json_put_u64(j, "schema", RECORD_SCHEMA);
-	fields_json(j, &event_fields, e);
+	field_table_json(j, &event_fields, e);
 	json_put_str(j, "process_name", name);
 	if (view->started_ns)
 		json_put_double(j, "offset_seconds",

@@ -28,7 +28,7 @@ void export_job_line(struct buf *out, const struct job *job)
 	struct json j = begin_line(out, "job");
 
 	json_put_u64(&j, "schema", RECORD_SCHEMA);
-	fields_json(&j, &job_fields, job);
+	field_table_json(&j, &job_fields, job);
 	json_put_str(&j, "result", job_view_result(job).at);
 	end_line(&j);
 }
@@ -42,7 +42,7 @@ void export_record_line(struct buf *out, const char *type, const struct export_p
 		json_put_str(&j, "job_id", place->job_id);
 	json_key(&j, "elapsed");
 	figure_json(&j, UNIT_NS, place->elapsed_ns);
-	fields_json(&j, fields, record);
+	field_table_json(&j, fields, record);
 	end_line(&j);
 }
 

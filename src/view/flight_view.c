@@ -170,10 +170,10 @@ void flight_view_json(struct json *j, const struct report *r)
 	json_open_array(j, "last_calls");
 	vec_each(&r->flights, f) {
 		json_begin_object(j);
-		fields_json(j, &flight_fields, f);
+		field_table_json(j, &flight_fields, f);
 		json_open_array(j, "calls");
 		for (size_t i = 0; i < f->len; i++)
-			fields_json_object(j, &last_call_fields, &r->calls.at[f->at + i].c);
+			field_table_json_object(j, &last_call_fields, &r->calls.at[f->at + i].c);
 		json_end_array(j);
 		json_end_object(j);
 	}

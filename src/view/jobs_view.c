@@ -120,7 +120,7 @@ void jobs_view_add(struct jobs_view *view, const struct job *job)
 void jobs_view_add_json(struct json *j, const struct job *job)
 {
 	json_begin_object(j);
-	fields_json(j, &job_fields, job);
+	field_table_json(j, &job_fields, job);
 	json_put_str(j, "result", job_view_result(job).at);
 	json_end_object(j);
 }

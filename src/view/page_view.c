@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "view/canvas_page.h"
 #include "view/format.h"
 #include "view/html.h"
 #include "view/job_view.h"

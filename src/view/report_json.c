@@ -51,7 +51,7 @@ static void put_profile(const struct report *r, struct json *j)
 
 	report_profile(r, &p);
 	json_put_u64(j, "schema", RECORD_SCHEMA);
-	fields_json(j, &profile_fields, &p);
+	field_table_json(j, &profile_fields, &p);
 	put_profile_quality(r, &p, j);
 	job_profile_done(&p);
 }
@@ -88,7 +88,7 @@ static void put_notes(const struct report *r, struct json *j)
 {
 	json_open_array(j, "notes");
 	vec_each(&r->notes, n)
-		fields_json_object(j, &note_fields, &(struct shown_note){ *n, note_view(r, n) });
+		field_table_json_object(j, &note_fields, &(struct shown_note){ *n, note_view(r, n) });
 	json_end_array(j);
 }
 
@@ -108,7 +108,7 @@ static void put_records(struct json *j, const char *key, const struct field_tabl
 {
 	json_open_array(j, key);
 	for (size_t i = 0; i < n; i++)
-		fields_json_object(j, fields, (const char *)records + i * size);
+		field_table_json_object(j, fields, (const char *)records + i * size);
 	json_end_array(j);
 }
 
@@ -119,7 +119,7 @@ static void put_caller(const struct report *r, const struct field_table *fields,
 	const struct report_caller *c = report_find_caller(r, sheet, id);
 
 	json_begin_object(j);
-	fields_json(j, fields, record);
+	field_table_json(j, fields, record);
 	json_key(j, "syscalls");
 	syscall_view_json(j, c ? r->syscalls.at + c->at : NULL, c ? c->len : 0);
 	json_end_object(j);
@@ -154,7 +154,7 @@ static void put_next_request(const struct report *r, struct json *j)
 {
 	json_key(j, "next_request");
 	if (r->next.memory_bytes)
-		fields_json_object(j, &next_request_fields, &r->next);
+		field_table_json_object(j, &next_request_fields, &r->next);
 	else
 		json_nil(j);
 }
@@ -168,7 +168,7 @@ void report_view_json(const struct report *r, struct json *j)
 	json_put_text(j, "host", r->host);
 	json_put_text(j, "user", r->user);
 	json_key(j, "job");
-	fields_json_object(j, &job_fields, &r->job);
+	field_table_json_object(j, &job_fields, &r->job);
 	put_sheets(r, j);
 	put_records(j, "gpus", &gpu_fields, r->gpus.at, r->gpus.len, sizeof *r->gpus.at);
 	put_records(j, "programs", &program_fields, r->programs.at, r->programs.len,

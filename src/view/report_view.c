@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "view/blocked_view.h"
+#include "view/canvas_page.h"
 #include "view/label_lines.h"
 #include "view/flight_view.h"
 #include "view/format.h"

@@ -101,7 +101,7 @@ static int start_engine(struct host *h, const char *id, struct err *err)
 	snprintf(job.id, sizeof job.id, "%s", id);
 	if (engine_new(h->loop, &options, &h->engine, err) < 0)
 		return -err->code;
-	pipeline.stages[0] = (struct stage){ "pressure", PASS_TICK, engine_stage_pressure,
+	pipeline.stages[0] = (struct stage){ "pressure", ON_TICKS, engine_stage_pressure,
 		                             h->engine };
 	engine_set_pipeline(h->engine, &pipeline);
 	jobs_add(engine_jobs(h->engine), &job);

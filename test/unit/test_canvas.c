@@ -2,6 +2,7 @@
 #include "view/canvas.h"
 
 #include "check.h"
+#include "view/canvas_page.h"
 #include "view/html.h"
 #include "view/label_lines.h"
 #include "view/table.h"

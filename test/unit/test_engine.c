@@ -87,10 +87,10 @@ static int setup(void **state)
 	if (loop_new(&fx->loop, &err) < 0 || engine_new(fx->loop, &options, &fx->engine, &err) < 0)
 		return -1;
 	pipeline = (struct pipeline){
-		.stages = { { "pressure", PASS_TICK, engine_stage_pressure, fx->engine },
-		            { "job figures", PASS_ALL, engine_stage_jobs, fx->engine } },
-		.sinks = { { "latest", PASS_TICK, latest_snapshot_take, .self = &fx->latest },
-		           { "log", PASS_ALL, take, .outcome = take_outcome, .self = fx },
+		.stages = { { "pressure", ON_TICKS, engine_stage_pressure, fx->engine },
+		            { "job figures", ON_BOTH, engine_stage_jobs, fx->engine } },
+		.sinks = { { "latest", ON_TICKS, latest_snapshot_take, .self = &fx->latest },
+		           { "log", ON_BOTH, take, .outcome = take_outcome, .self = fx },
 		           engine_sink_recorder(fx->engine) },
 	};
 	engine_set_pipeline(fx->engine, &pipeline);

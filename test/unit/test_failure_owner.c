@@ -2,7 +2,7 @@
 #include "model/failure_owner.h"
 
 #include "check.h"
-#include "model/own_program.h"
+#include "model/own_process.h"
 
 static const struct proc_id sheet = { .pid = 100, .start_ticks = 7 };
 static const pid_t command = 101;

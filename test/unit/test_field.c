@@ -60,14 +60,14 @@ static void test_fields__keep_absent_apart_from_zero(void **state)
 	struct buf out = { 0 };
 	struct json j = { .out = &out };
 
-	fields_json_object(&j, &process_fields, &absent);
+	field_table_json_object(&j, &process_fields, &absent);
 	assert_non_null(strstr(out.at, "\"exit_code\":null,"));
 	assert_non_null(strstr(out.at, "\"cpu_seconds\":null,"));
 	assert_non_null(strstr(out.at, "\"max_cpu_pct\":null,"));
 	assert_non_null(strstr(out.at, "\"cpu_seconds\":\"missing\","));
 	buf_reset(&out);
 	j.need_comma = false;
-	fields_json_object(&j, &process_fields, &zero);
+	field_table_json_object(&j, &process_fields, &zero);
 	assert_non_null(strstr(out.at, "\"name\":null,"));
 	assert_non_null(strstr(out.at, "\"exit_code\":0,"));
 	assert_non_null(strstr(out.at, "\"cpu_seconds\":0"));

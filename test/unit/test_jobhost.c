@@ -34,8 +34,8 @@ static void on_snapshot(void *self, const struct snapshot *snap)
 static void set_pipeline(void *self, struct engine *engine)
 {
 	const struct pipeline pipeline = {
-		.stages = { { "job figures", PASS_ALL, engine_stage_jobs, engine } },
-		.sinks = { { "last", PASS_ALL, on_snapshot, .self = self } },
+		.stages = { { "job figures", ON_BOTH, engine_stage_jobs, engine } },
+		.sinks = { { "last", ON_BOTH, on_snapshot, .self = self } },
 	};
 
 	engine_set_pipeline(engine, &pipeline);

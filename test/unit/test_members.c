@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "model_kit.h"
-#include "model/own_program.h"
+#include "model/own_process.h"
 
 struct fixture {
 	struct members m;

@@ -6,9 +6,9 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-static struct run_estimate learned(uint64_t wanted_mib, uint64_t largest_mib)
+static struct type_estimate learned(uint64_t wanted_mib, uint64_t largest_mib)
 {
-	struct run_estimate e = { .runs = 3, .memory = { .runs = 3 } };
+	struct type_estimate e = { .runs = 3, .memory = { .runs = 3 } };
 
 	e.memory.value = (double)(wanted_mib * MIB);
 	e.memory.quantiles[ESTIMATE_QUANTILES - 1] = (double)(largest_mib * MIB);
@@ -33,7 +33,7 @@ static void test_next_request__is_a_round_size_above_the_estimate(void **state)
 		      { 2000, 1900, 2048 }, { 2100, 2000, 3072 }, { 100, 500, 512 } };
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct run_estimate e = learned(cases[i].wanted, cases[i].largest);
+		struct type_estimate e = learned(cases[i].wanted, cases[i].largest);
 		struct job job = kit_good_job();
 		struct next_request next = next_request_of(&job, &e);
 
@@ -45,7 +45,7 @@ static void test_next_request__is_a_round_size_above_the_estimate(void **state)
 
 static void test_next_request__after_running_out_is_what_other_runs_needed(void **state)
 {
-	struct run_estimate e = learned(478, 415);
+	struct type_estimate e = learned(478, 415);
 	struct job job = oom_job(100);
 
 	assert_int_equal(next_request_of(&job, &e).memory_bytes, 512 * MIB);
@@ -53,7 +53,7 @@ static void test_next_request__after_running_out_is_what_other_runs_needed(void 
 
 static void test_next_request__doubles_a_limit_that_no_run_went_beyond(void **state)
 {
-	struct run_estimate e = learned(115, 100), none = { 0 };
+	struct type_estimate e = learned(115, 100), none = { 0 };
 	struct job job = oom_job(100);
 
 	assert_int_equal(next_request_of(&job, &e).memory_bytes, 256 * MIB);
@@ -62,8 +62,8 @@ static void test_next_request__doubles_a_limit_that_no_run_went_beyond(void **st
 
 static void test_next_request__is_not_known_without_runs(void **state)
 {
-	struct run_estimate none = { 0 };
-	struct run_estimate processes = learned(100, 90);
+	struct type_estimate none = { 0 };
+	struct type_estimate processes = learned(100, 90);
 	struct job job = kit_good_job();
 
 	processes.basis = RUN_BASIS_PROCESS; /* the largest process is not the whole job */

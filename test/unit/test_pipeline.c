@@ -52,10 +52,10 @@ static bool has_room(void *self)
 static struct pipeline make(struct log *log)
 {
 	return (struct pipeline){
-		.stages = { { "first", PASS_ALL, first_stage, log },
-		            { "second", PASS_TICK, second_stage, log } },
-		.sinks = { { "first", PASS_TICK, first_sink, .self = log },
-		           { "second", PASS_ALL, second_sink, has_room, .self = log } },
+		.stages = { { "first", ON_BOTH, first_stage, log },
+		            { "second", ON_TICKS, second_stage, log } },
+		.sinks = { { "first", ON_TICKS, first_sink, .self = log },
+		           { "second", ON_BOTH, second_sink, has_room, .self = log } },
 	};
 }
 
@@ -134,7 +134,7 @@ static void test_latest_snapshot__is_that_of_the_last_tick(void **state)
 {
 	struct snapshot_pool *pool = snapshot_pool_new();
 	struct latest_snapshot latest = { 0 };
-	const struct pipeline p = { .sinks = { { "latest", PASS_TICK, latest_snapshot_take,
+	const struct pipeline p = { .sinks = { { "latest", ON_TICKS, latest_snapshot_take,
 		                                 .self = &latest } } };
 	const struct snapshot *first;
 

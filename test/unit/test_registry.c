@@ -50,8 +50,8 @@ static void keep(void *self, const struct snapshot *snap)
 static void set_pipeline(struct fixture *fx)
 {
 	const struct pipeline pipeline = {
-		.stages = { { "job figures", PASS_ALL, engine_stage_jobs, fx->engine } },
-		.sinks = { { "last", PASS_ALL, keep, .self = fx },
+		.stages = { { "job figures", ON_BOTH, engine_stage_jobs, fx->engine } },
+		.sinks = { { "last", ON_BOTH, keep, .self = fx },
 		           engine_sink_recorder(fx->engine) },
 	};
 

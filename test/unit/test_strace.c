@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "base/thread.h"
+#include "base/helper_process.h"
 #include "check.h"
 #include "trace/strace_keeper.h"
 
@@ -69,8 +69,8 @@ static void test_strace_read__makes_what_the_keeper_forked_a_helper_of_ours(void
 		if (!strace_read(s, &news))
 			usleep(10000);
 	assert_true(news.strace_pid > 0);
-	assert_true(thread_is_helper(news.strace_pid, clock_boot_ns() - NS_PER_S, NS_PER_S));
-	assert_false(thread_is_helper(news.strace_pid, clock_boot_ns() + NS_PER_S, NS_PER_S));
+	assert_true(helper_process_is_ours(news.strace_pid, clock_boot_ns() - NS_PER_S, NS_PER_S));
+	assert_false(helper_process_is_ours(news.strace_pid, clock_boot_ns() + NS_PER_S, NS_PER_S));
 	strace_stop(s);
 	for (int i = 0; i < 500 && strace_fd(s) >= 0; i++)
 		if (!strace_read(s, &news))

@@ -17,9 +17,9 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/helper_process.h"
 #include "base/io.h"
-#include "base/thread.h"
-#include "model/own_program.h"
+#include "model/own_process.h"
 
 #define CHUNK_BYTES ((size_t)1 << 16)
 #define TERMINAL_BYTES ((size_t)1 << 17) /* more than the kernel keeps for a terminal's reader */
@@ -292,7 +292,7 @@ static int start_stream(struct stream *s, struct news *news, struct err *err)
 		return 0;
 	if (open_ends(s, err) < 0)
 		return -err->code;
-	s->helper = thread_fork_helper(OURS_CAPTURE);
+	s->helper = helper_process_fork(OURS_CAPTURE);
 	if (s->helper == 0)
 		run_helper(s, news);
 	if (s->helper < 0)

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/thread.h"
+#include "base/helper_process.h"
 #include "kernel/process_peek.h"
-#include "model/own_program.h"
+#include "model/own_process.h"
 
 /* The kernel signals the members of a group one after the other; we may be first. */
 #define DETECT_TRIES 3
@@ -47,7 +47,7 @@ static int start(struct launch_helper *h, const char *name, void (*live)(void *a
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_set(err, errno, "make a pipe: %s", strerror(errno));
-	pid = thread_fork_helper(name);
+	pid = helper_process_fork(name);
 	if (pid == 0) {
 		settle_in(parent, ends[0]);
 		live(arg);

@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/helper_process.h"
 #include "base/mem.h"
-#include "base/thread.h"
 #include "base/scan.h"
 #include "base/vec.h"
 #include "job/launch/exec_error.h"
@@ -560,7 +560,7 @@ static int await_exec(struct launcher *l, struct err *err)
 		return 0;
 	while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	thread_add_helper(l->pid); /* it never became the command */
+	helper_process_add(l->pid); /* it never became the command */
 	l->pid = 0;
 	*err = why;
 	return -why.code;

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "model/own_program.h"
+#include "model/own_process.h"
 #include "probe/gpu/drm_devices.h"
 #include "probe/gpu/nvml.h"
 #include "probe/gpu/nvidia_smi.h"

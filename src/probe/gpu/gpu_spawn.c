@@ -14,9 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/thread.h"
+#include "base/helper_process.h"
 #include "base/vec.h"
-#include "model/own_program.h"
+#include "model/own_process.h"
 #include "probe/gpu/gpu_helper.h"
 
 #define ENVIRONMENT_MAX 16
@@ -153,7 +153,7 @@ int gpu_child_start(const char *program, const char *source, struct gpu_child *r
 	ours = fds[0];
 	plan.fd = theirs = fds[1];
 	clean_environment(plan.environment);
-	c.pid = thread_fork_helper(OURS_GPU);
+	c.pid = helper_process_fork(OURS_GPU);
 	if (c.pid == 0)
 		keep(&plan);
 	if (c.pid < 0)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/thread.h"
+#include "base/helper_process.h"
 #include "probe/gpu/gpu_spawn.h"
 #include "probe/gpu/nvml.h"
 

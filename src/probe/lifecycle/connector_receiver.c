@@ -17,10 +17,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/helper_process.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "model/own_program.h"
+#include "model/own_process.h"
 #include "probe/lifecycle/connector_filter.h"
 #include "probe/lifecycle/connector_queue.h"
 
@@ -411,7 +412,7 @@ static int test_reception(struct connector_receiver *r, struct err *err)
 {
 	struct pollfd poll_fd = { .fd = r->poll_fd, .events = POLLIN };
 	struct test_result h = { 0 };
-	pid_t child = thread_fork_helper(OURS_NETLINK);
+	pid_t child = helper_process_fork(OURS_NETLINK);
 
 	if (child == 0)
 		_exit(0);

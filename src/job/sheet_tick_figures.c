@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "job/sheet_tree.h"
+#include "job/sheet_tick_figures.h"
 
 #include <math.h>
 
-#include "model/own_program.h"
+#include "model/own_process.h"
 
 static struct sheet *find(const struct job_roster *jobs, const struct snapshot *snap, int32_t index,
                           uint32_t num)
@@ -18,11 +18,11 @@ static struct sheet *find(const struct job_roster *jobs, const struct snapshot *
 	return sheet && sheet->status == JOB_RUNNING ? sheet : NULL;
 }
 
-static void add_process(struct sheet_tree *t, const struct proc_snap *p,
+static void add_process(struct sheet_tick_figures *t, const struct proc_snap *p,
                         const struct snapshot *snap)
 {
 	if (t->seq != snap->seq)
-		*t = (struct sheet_tree){ .seq = snap->seq,
+		*t = (struct sheet_tick_figures){ .seq = snap->seq,
 			                  .boot_ns = snap->boot_ns,
 			                  .cpu_ratio = (double)NAN };
 	t->rss_bytes += readings_or(&p->s.r, PROC_RSS, 0);
@@ -31,11 +31,11 @@ static void add_process(struct sheet_tree *t, const struct proc_snap *p,
 }
 
 /* One without memory is ending. */
-void sheet_tree_take(const struct job_roster *jobs, const struct snapshot *snap)
+void sheet_tick_figures_take(const struct job_roster *jobs, const struct snapshot *snap)
 {
 	vec_each(&snap->procs, p) {
 		uint64_t rss = readings_or(&p->s.r, PROC_RSS, 0);
-		bool counts = rss && !own_program_is_small_one(p->s.comm, rss);
+		bool counts = rss && !own_process_is_small(p->s.comm, rss);
 		struct sheet *sheet = counts ? find(jobs, snap, p->job, p->sheet) : NULL;
 
 		if (sheet)
@@ -43,7 +43,7 @@ void sheet_tree_take(const struct job_roster *jobs, const struct snapshot *snap)
 	}
 }
 
-void sheet_tree_take_anomalies(const struct job_roster *jobs, const struct snapshot *snap)
+void sheet_tick_figures_take_anomalies(const struct job_roster *jobs, const struct snapshot *snap)
 {
 	vec_each(&snap->anomalies, a) {
 		struct sheet *sheet = a->news == ANOMALY_ENDED ? NULL

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* run_estimate.h - what the next run of a job type will need, from recorded jobs and imported runs of it. */
+/* type_estimate.h - what the next run of a job type will need, from recorded jobs and imported runs of it. */
 #pragma once
 
 #include "analyze/peak_estimator.h"
@@ -32,7 +32,7 @@ struct estimate_query {
 
 enum estimate_raise { RAISED_NOTHING, RAISED_MEMORY, RAISED_TIME };
 
-struct run_estimate {
+struct type_estimate {
 	uint64_t runs;         /* of this type that were learned from; 0: no history */
 	uint64_t other_shapes; /* … that were left out, because their command had other options */
 	uint64_t failed;       /* … or because they failed for another reason than memory */
@@ -44,7 +44,7 @@ struct run_estimate {
 };
 
 /* Also learns from other types, as far as the newest runs go. */
-int run_estimate_gather(struct history *r, const struct estimate_query *query,
-                        struct run_estimate *ret, struct err *err) must_check;
+int type_estimate_gather(struct history *r, const struct estimate_query *query,
+                        struct type_estimate *ret, struct err *err) must_check;
 /* The options of a command, without their values: runs with other ones are not the same thing. */
-uint64_t run_estimate_hash_options(const char *command);
+uint64_t type_estimate_hash_options(const char *command);

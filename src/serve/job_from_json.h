@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* job_reader.h - a job from the JSON that the fields of model/record_fields.h make of it: answers of the
+/* job_from_json.h - a job from the JSON that the fields of model/record_fields.h make of it: answers of the
  * daemon, and summary.json of a run folder. */
 #pragma once
 
@@ -8,4 +8,4 @@
 #include "model/job.h"
 
 /* What is absent, null or of another type is missing. */
-struct job job_reader_job(const json_t *from);
+struct job job_from_json(const json_t *from);

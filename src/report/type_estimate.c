@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/run_estimate.h"
+#include "report/type_estimate.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ const struct estimate_quantile estimate_quantiles[ESTIMATE_QUANTILES] = {
 
 /* ---- what is learned from ---- */
 
-uint64_t run_estimate_hash_options(const char *command)
+uint64_t type_estimate_hash_options(const char *command)
 {
 	struct scan at = scan_str(command), word;
 	uint64_t hash = HASH_SEED;
@@ -46,7 +46,7 @@ uint64_t run_estimate_hash_options(const char *command)
 
 struct gathering {
 	const struct estimate_query *query;
-	struct run_estimate *to;
+	struct type_estimate *to;
 	struct past_run_list runs;
 	bool has_options;
 	uint64_t options; /* of the latest run of the type */
@@ -61,7 +61,7 @@ static bool is_of_type(const struct gathering *g, const char *type)
  * options. */
 static bool has_other_shape(struct gathering *g, const char *command, bool type_is_given)
 {
-	uint64_t options = type_is_given ? 0 : run_estimate_hash_options(command);
+	uint64_t options = type_is_given ? 0 : type_estimate_hash_options(command);
 
 	if (!g->has_options) {
 		g->has_options = true;
@@ -246,7 +246,7 @@ static void predict_memory(const struct learners *l, const struct gathering *g,
 {
 	const struct backtest_type *type = backtest_find(&l->all, g->query->type, g->query->sheet,
 	                                                 g->to->basis);
-	struct run_estimate *to = g->to;
+	struct type_estimate *to = g->to;
 
 	if (!type ||
 	    !peak_estimator_predict(&type->estimator, &l->all.experience, query, &to->rule))
@@ -271,7 +271,7 @@ static enum estimate_raise raise_after(const char *cause)
 
 /* After a failure only what ran out is raised: memory as in the cost model, time to twice as much. */
 static void raise_after_failure(const struct estimate_query *q, const struct learners *l,
-                                struct run_estimate *to)
+                                struct type_estimate *to)
 {
 	double largest = l->memory.estimator.stats.largest;
 
@@ -317,14 +317,14 @@ static void learners_free(struct learners *l)
 }
 DEFINE_CLEANUP(struct learners *, learners_free)
 
-int run_estimate_gather(struct history *r, const struct estimate_query *query,
-                        struct run_estimate *ret, struct err *err)
+int type_estimate_gather(struct history *r, const struct estimate_query *query,
+                        struct type_estimate *ret, struct err *err)
 {
 	cleanup(learners_freep) struct learners *l = xcalloc(1, sizeof *l);
 	const struct job_filter filter = { .of_one_user = !query->of_all_users, .uid = query->uid };
 	const struct sheet_filter sheets = { query->type, query->sheet,
 		                             query->of_all_users ? HISTORY_ANY_UID : query->uid };
-	struct run_estimate found = { 0 };
+	struct type_estimate found = { 0 };
 	struct gathering g = { .query = query, .to = &found };
 	int result;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/own_program.h"
+#include "model/own_process.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -21,12 +21,12 @@ static bool is_helper(const char *comm)
 	return false;
 }
 
-bool own_program_is_one(const char *comm)
+bool own_process_has_name(const char *comm)
 {
 	return strcmp(comm, OURS_NAME) == 0 || is_helper(comm);
 }
 
-bool own_program_is_small_one(const char *comm, uint64_t rss_bytes)
+bool own_process_is_small(const char *comm, uint64_t rss_bytes)
 {
-	return rss_bytes <= MOST_BYTES && own_program_is_one(comm);
+	return rss_bytes <= MOST_BYTES && own_process_has_name(comm);
 }

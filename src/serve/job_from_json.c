@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "serve/job_reader.h"
+#include "serve/job_from_json.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -135,7 +135,7 @@ static void read_tags(const json_t *from, struct job *job)
 	free(text);
 }
 
-struct job job_reader_job(const json_t *from)
+struct job job_from_json(const json_t *from)
 {
 	struct job job = { .handle = -1 };
 
