@@ -210,7 +210,11 @@ def test_a_job_of_which_more_is_expected_than_there_is_room_for_is_not_admitted(
 
 def test_run_starts_at_once_where_there_is_room(cold):
 	del cold.proctor.env["PROCTOR_SOCKET"]  # one that is named and missing is reported
-	if wait_for(lambda: ask(cold.proctor))["level"] != "none":
-		pytest.skip("NOT RUN: this machine is under pressure")
-	done = cold.proctor("run", "--wait-for-room", "--", "true")
-	assert (done.returncode, done.stderr) == (0, "")
+
+	def starts_at_once():
+		done = cold.proctor("run", "--wait-for-room", "--", "true")
+		assert done.returncode == 0
+		assert not done.stderr or done.stderr.startswith("proctor: waiting for room: "), done.stderr
+		return not done.stderr
+
+	wait_for(starts_at_once)  # others put pressure on this machine at times
