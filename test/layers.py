@@ -32,6 +32,14 @@ KERNEL_PATH_EXCEPTIONS = {
 	"src/cli/cli.c": "/proc/self/exe is this program, not a file that is read",
 }
 
+# A function that a header declares.
+DECLARED = re.compile(r"^(?!static\b|#|typedef\b|extern\b)[a-z][\w *]*?\b(\w+)\((?!\*)[^;{]*\)[^;{]*;", re.M)
+# By what is called, from outside this tree.
+NAME_EXCEPTIONS = {
+	"src/base/mem.h": "malloc() and its kin, with an x",
+	"src/probe/bpf/distrust.bpf.h": "the kernel's name",
+}
+
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
 COMMENT_OR_STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.S)
 SQL = re.compile(r"\b(SELECT\s.+\sFROM|INSERT\s+INTO|CREATE\s+(TABLE|VIEW|INDEX)|DELETE\s+FROM|UPDATE\s+\w+\s+SET|"
@@ -132,6 +140,24 @@ def check_unique_names(sources):
 			yield "%s: the name is taken in two places: %s" % (name, ", ".join(paths))
 
 
+def noun_of(path):
+	"""verdict for src/analyze/verdict_rules.h, model for src/model/."""
+	return path.split("/")[-1].split(".")[0].split("_")[0].removesuffix("s")
+
+
+def check_function_names(sources):
+	"""A function begins with the noun of its file, or, where one header is for a family of files, of one of them or of
+	their room: it can be guessed where it is."""
+	nouns = {}
+	for path in sources:
+		nouns.setdefault(room_of(path), {noun_of("/" + room_of(path))}).add(noun_of(path))
+	for path, text in sources.items():
+		if path.endswith(".h") and path not in NAME_EXCEPTIONS:
+			for name in DECLARED.findall(split(text)[0]):
+				if name.split("_")[0].removesuffix("s") not in nouns[room_of(path)]:
+					yield "%s: %s() does not begin with the noun of a file of %s/" % (path, name, room_of(path))
+
+
 def check_database_door(sources):
 	"""All connections are opened in one file, so that their rules stand in one place."""
 	doors = [path for path, text in sources.items() if re.search(r"\bsqlite3_open_v2\b", split(text)[0])]
@@ -173,6 +199,7 @@ def problems(root):
 		found += check_includes(path, text, rooms)
 		found += check_contents(path, text)
 	found += check_unique_names(sources)
+	found += check_function_names(sources)
 	found += check_database_door(sources)
 	found += check_tests_are_run(root)
 	return found

@@ -56,6 +56,7 @@ def test_a_good_tree_has_no_problems(tmp_path):
 	("src/cli/a.c", 'int fd = open("/sys/fs/cgroup", O_PATH);\n', "outside kernel/ and probe/"),
 	("src/rpc/a.c", '#include "model/job.h"\n', "rpc/ may not include"),
 	("src/base/a.h", "see /tmp/" + "wt/x\n", "a path of one machine"),
+	("src/base/buf.h", SPDX + "void *scan_next(int a,\n                int b) must_check;\n", "scan_next() does not begin with the noun"),
 	("README.md", "cd /" + "work/main\n", "a path of one machine"),
 	("test/unit/test_b.c", "", "never runs"),
 	("test/e2e/test_c.py", "# SPDX-License-Identifier: MIT\n", "never runs"),

@@ -108,8 +108,8 @@ static void end(struct episode *one, const struct snapshot *snap, struct anomaly
 	append_anomaly(ret, &one->a);
 }
 
-void episodes_feed(struct episodes *e, const struct findings *found, const struct snapshot *snap,
-                   struct anomaly_list *ret)
+void anomaly_episodes_feed(struct episodes *e, const struct findings *found,
+                           const struct snapshot *snap, struct anomaly_list *ret)
 {
 	size_t kept = 0;
 
@@ -130,14 +130,14 @@ void episodes_feed(struct episodes *e, const struct findings *found, const struc
 	e->open.len = kept;
 }
 
-void episodes_end(struct episodes *e, const struct snapshot *snap, struct anomaly_list *ret)
+void anomaly_episodes_end(struct episodes *e, const struct snapshot *snap, struct anomaly_list *ret)
 {
 	vec_each(&e->open, one)
 		end(one, snap, ret);
 	vec_reset(&e->open);
 }
 
-void episodes_done(struct episodes *e)
+void anomaly_episodes_done(struct episodes *e)
 {
 	vec_done(&e->open);
 }

@@ -22,8 +22,9 @@ struct episodes {
 
 /* Both append to `ret`: those that are open, and those that have just ended; `news` tells them
  * apart. A flush (snap->events_only) appends nothing. */
-void episodes_feed(struct episodes *e, const struct findings *found, const struct snapshot *snap,
-                   struct anomaly_list *ret);
+void anomaly_episodes_feed(struct episodes *e, const struct findings *found,
+                           const struct snapshot *snap, struct anomaly_list *ret);
 /* Ticks are over: all that are open end now. */
-void episodes_end(struct episodes *e, const struct snapshot *snap, struct anomaly_list *ret);
-void episodes_done(struct episodes *e);
+void anomaly_episodes_end(struct episodes *e, const struct snapshot *snap,
+                          struct anomaly_list *ret);
+void anomaly_episodes_done(struct episodes *e);

@@ -147,7 +147,7 @@ void peak_baselines_learn(struct peak_baselines *b, double input_bytes, double p
 		b->waste[i] += waste[i];
 	window_add(b, peak_bytes);
 	if (input_bytes > 0) {
-		pair_sums_add(&b->line, input_bytes, peak_bytes);
+		peak_pair_sums_add(&b->line, input_bytes, peak_bytes);
 		hull_add(b, (struct hull_point){ input_bytes, peak_bytes });
 	}
 	b->n++;

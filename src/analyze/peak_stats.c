@@ -25,7 +25,7 @@ const char *peak_center_name(enum peak_center center)
 	return names[center];
 }
 
-void pair_sums_add(struct pair_sums *s, double x, double y)
+void peak_pair_sums_add(struct pair_sums *s, double x, double y)
 {
 	double dx = x - s->mean_x;
 
@@ -194,8 +194,8 @@ void peak_stats_learn(struct peak_stats *s, const struct peak_query *query,
 	learn_smoothed(s, peak_bytes);
 	window_add(s, (float)peak_bytes, input > 0 ? (float)log(input) : NAN);
 	if (input > 0) {
-		pair_sums_add(&s->line, input, peak_bytes);
-		pair_sums_add(&s->power, log(input), log(peak_bytes));
+		peak_pair_sums_add(&s->line, input, peak_bytes);
+		peak_pair_sums_add(&s->power, log(input), log(peak_bytes));
 		s->largest_input = MAX(s->largest_input, input);
 	}
 	s->n++;

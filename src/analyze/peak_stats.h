@@ -34,7 +34,7 @@ const char *peak_center_name(enum peak_center center);
 struct pair_sums {
 	double n, mean_x, mean_y, xx, xy;
 };
-void pair_sums_add(struct pair_sums *s, double x, double y);
+void peak_pair_sums_add(struct pair_sums *s, double x, double y);
 
 struct peak_stats {
 	uint64_t n;

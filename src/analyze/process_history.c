@@ -244,8 +244,8 @@ const struct trail *process_history_trail(const struct process_history *h, size_
 	return &h->trails.at[h->order.at[n]];
 }
 
-bool trail_earliest(const struct trail *t, uint64_t now_boot_ns, uint64_t *ret_rss_bytes,
-                    uint64_t *ret_boot_ns)
+bool process_history_earliest(const struct trail *t, uint64_t now_boot_ns, uint64_t *ret_rss_bytes,
+                              uint64_t *ret_boot_ns)
 {
 	const struct mark *m = &t->marks[t->first];
 

@@ -29,8 +29,8 @@ struct trail {
 	uint64_t busy_since_ns; /* boot clock; 0: not busy */
 	double busy_ratio;      /* of one core, in the last step */
 	uint64_t dead_since_ns; /* boot clock: first seen as a zombie; 0: it is not one */
-	uint64_t threads_ns;    /* boot clock: since when later_threads counts; 0: it has none yet */
-	uint32_t threads;       /* the fewest since once or twice TRAIL_THREADS_NS */
+	uint64_t threads_ns; /* boot clock: since when later_threads counts; 0: it has none yet */
+	uint32_t threads;    /* the fewest since once or twice TRAIL_THREADS_NS */
 	uint32_t later_threads; /* … in the later part of that time */
 	struct mark marks[TRAIL_MARKS];
 };
@@ -54,5 +54,5 @@ void process_history_done(struct process_history *h);
 /* The trail of the n-th process of the last snapshot. */
 const struct trail *process_history_trail(const struct process_history *h, size_t n);
 /* The earliest mark inside the window; false: there is none. */
-bool trail_earliest(const struct trail *t, uint64_t now_boot_ns, uint64_t *ret_rss_bytes,
-                    uint64_t *ret_boot_ns);
+bool process_history_earliest(const struct trail *t, uint64_t now_boot_ns, uint64_t *ret_rss_bytes,
+                              uint64_t *ret_boot_ns);

@@ -7,9 +7,9 @@
 #define SPIKE_FLOOR_BYTES (UINT64_C(64) << 20) /* smaller growth is ignored */
 #define SPIKE_CRITICAL 2.0                     /* times the threshold */
 #define ZOMBIE_AFTER_NS (3 * NS_PER_S)         /* parents may need a moment to reap */
-#define THREADS_LEAST 1000 /* what no pool of workers has */
+#define THREADS_LEAST 1000                     /* what no pool of workers has */
 #define THREADS_GROWTH 4
-#define FD_LIMIT_LEAST 16                      /* smaller limits are intended: sandboxes */
+#define FD_LIMIT_LEAST 16 /* smaller limits are intended: sandboxes */
 
 /* Whether a process of a job, or all of it, has more than the earlier runs of its type let expect. Without a history of
  * it the fixed threshold decides. */
@@ -33,7 +33,7 @@ PROCESS_RULE(rule_memory_spike)
 	double factor = in->config->spike_factor;
 
 	if (rss < SPIKE_FLOOR_BYTES ||
-	    !trail_earliest(t, in->snap->boot_ns, &before, &f->base_boot_ns) ||
+	    !process_history_earliest(t, in->snap->boot_ns, &before, &f->base_boot_ns) ||
 	    rss < before + SPIKE_FLOOR_BYTES || (double)rss < factor * (double)before)
 		return false;
 	f->value = (double)rss;
@@ -56,8 +56,8 @@ PROCESS_RULE(rule_runaway_process)
 	    in->snap->boot_ns - t->busy_since_ns < in->config->runaway_duration_ns)
 		return false;
 	if ((size_t)p->job < in->snap->jobs.len &&
-	    !is_beyond(in, p, PAST_CPU, (double)in->snap->jobs.at[p->job].figures[JOB_FIGURE_CPU].value,
-	               f))
+	    !is_beyond(in, p, PAST_CPU,
+	               (double)in->snap->jobs.at[p->job].figures[JOB_FIGURE_CPU].value, f))
 		return false;
 	f->value = t->busy_ratio;
 	f->threshold = in->config->runaway_cpu_ratio;

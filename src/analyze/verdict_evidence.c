@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-void evidence_set_process(struct verdict *v, const struct verdict_death *d)
+void verdict_evidence_set_process(struct verdict *v, const struct verdict_death *d)
 {
 	if (!d)
 		return;
@@ -15,7 +15,8 @@ void evidence_set_process(struct verdict *v, const struct verdict_death *d)
 	memcpy(v->culprit.name, d->name, sizeof v->culprit.name);
 }
 
-void evidence_add_end(struct verdict *v, enum evidence_kind kind, const struct verdict_death *d)
+void verdict_evidence_add_end(struct verdict *v, enum evidence_kind kind,
+                              const struct verdict_death *d)
 {
 	struct evidence *e = verdict_add(v, kind);
 
@@ -37,14 +38,14 @@ static bool has_end_of(const struct verdict *v, const struct verdict_death *d)
 	return false;
 }
 
-void evidence_add_ends(const struct verdict_context *c, struct verdict *v)
+void verdict_evidence_add_ends(const struct verdict_context *c, struct verdict *v)
 {
 	const struct job *job = c->job;
 	struct evidence *e;
 
 	if (c->origin.first && c->origin.first != c->origin.command &&
 	    !has_end_of(v, c->origin.first))
-		evidence_add_end(v, EVIDENCE_PROCESS_END, c->origin.first);
+		verdict_evidence_add_end(v, EVIDENCE_PROCESS_END, c->origin.first);
 	e = verdict_add(v, EVIDENCE_COMMAND_END);
 	e->at_ns = job->ended_ns;
 	e->process = c->command_id;
@@ -56,7 +57,7 @@ void evidence_add_ends(const struct verdict_context *c, struct verdict *v)
 	e->core_dumped = job->core_dumped;
 }
 
-void evidence_add_memory(const struct job *job, struct verdict *v)
+void verdict_evidence_add_memory(const struct job *job, struct verdict *v)
 {
 	struct figure used = job->figures[JOB_FIGURE_PEAK_USED];
 	struct evidence *e;
@@ -69,7 +70,7 @@ void evidence_add_memory(const struct job *job, struct verdict *v)
 	e->unit = UNIT_BYTES;
 }
 
-void evidence_add_sender(struct verdict *v, const struct verdict_event *s, const char *name)
+void verdict_evidence_add_sender(struct verdict *v, const struct verdict_event *s, const char *name)
 {
 	struct evidence *e = verdict_add(v, EVIDENCE_SENDER);
 
@@ -82,8 +83,8 @@ void evidence_add_sender(struct verdict *v, const struct verdict_event *s, const
 	memcpy(e->sender, s->sender, sizeof e->sender);
 }
 
-struct evidence *evidence_add_text(struct verdict *v, enum evidence_kind kind, uint64_t at_ns,
-                                   const char *text)
+struct evidence *verdict_evidence_add_text(struct verdict *v, enum evidence_kind kind,
+                                           uint64_t at_ns, const char *text)
 {
 	struct evidence *e = verdict_add(v, kind);
 
@@ -92,16 +93,16 @@ struct evidence *evidence_add_text(struct verdict *v, enum evidence_kind kind, u
 	return e;
 }
 
-void evidence_add_limit(struct verdict *v, uint64_t at_ns, const char *text, uint64_t value,
-                        enum metric_unit unit)
+void verdict_evidence_add_limit(struct verdict *v, uint64_t at_ns, const char *text, uint64_t value,
+                                enum metric_unit unit)
 {
-	struct evidence *e = evidence_add_text(v, EVIDENCE_LIMIT, at_ns, text);
+	struct evidence *e = verdict_evidence_add_text(v, EVIDENCE_LIMIT, at_ns, text);
 
 	e->value = value;
 	e->unit = unit;
 }
 
-enum verdict_confidence evidence_confidence(const struct verdict_context *c, bool is_proven)
+enum verdict_confidence verdict_evidence_confidence(const struct verdict_context *c, bool is_proven)
 {
 	return is_proven && !c->origin.is_inferred ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
 }

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
-#define STATUS_TIMEOUT 124 /* of coreutils' timeout */
+#define STATUS_TIMEOUT 124                /* of coreutils' timeout */
 #define STOPPED_WITHIN_NS (20 * NS_PER_S) /* from SIGTERM, which may wake it, to its end */
 #define HANDLED_WITHIN_NS                                                                          \
 	(10 * NS_PER_S) /* a program that handles a signal ends within this time */
@@ -17,9 +17,9 @@ bool verdict_rule_time_limit(const struct verdict_context *c, struct verdict *v)
 		return false;
 	v->code = VERDICT_TIME_LIMIT;
 	v->confidence = CONFIDENCE_HIGH;
-	evidence_add_limit(v, job->started_ns + job->limit[JOB_LIMIT_TIME], "--time",
-	                   job->limit[JOB_LIMIT_TIME], UNIT_NS);
-	evidence_add_ends(c, v);
+	verdict_evidence_add_limit(v, job->started_ns + job->limit[JOB_LIMIT_TIME], "--time",
+	                           job->limit[JOB_LIMIT_TIME], UNIT_NS);
+	verdict_evidence_add_ends(c, v);
 	return true;
 }
 
@@ -52,18 +52,18 @@ static void add_oom(const struct verdict_context *c, struct verdict *v)
 	uint64_t at_ns = 0;
 	const struct verdict_death *victim = find_victim(c, &at_ns);
 
-	evidence_set_process(v, victim);
+	verdict_evidence_set_process(v, victim);
 	if (at_ns && victim) {
-		evidence_add_end(v, EVIDENCE_OOM_KILL, victim);
+		verdict_evidence_add_end(v, EVIDENCE_OOM_KILL, victim);
 		v->evidence[v->n_evidence - 1].at_ns = at_ns;
 	} else if (victim) {
-		evidence_add_end(v, EVIDENCE_PROCESS_END, victim);
+		verdict_evidence_add_end(v, EVIDENCE_PROCESS_END, victim);
 	}
 	if (cause->oom_source < CAUSE_SOURCE_COUNT && counters[cause->oom_source])
-		evidence_add_text(v,
-		                  cause->oom == CAUSE_PROOF_PROVEN ? EVIDENCE_OOM_COUNT
-		                                                   : EVIDENCE_OOM_LIKELY,
-		                  0, counters[cause->oom_source]);
+		verdict_evidence_add_text(v,
+		                          cause->oom == CAUSE_PROOF_PROVEN ? EVIDENCE_OOM_COUNT
+		                                                           : EVIDENCE_OOM_LIKELY,
+		                          0, counters[cause->oom_source]);
 }
 
 bool verdict_rule_oom(const struct verdict_context *c, struct verdict *v)
@@ -84,12 +84,12 @@ bool verdict_rule_oom(const struct verdict_context *c, struct verdict *v)
 	                                                               : CONFIDENCE_MEDIUM;
 	add_oom(c, v);
 	if (is_own)
-		evidence_add_limit(v, 0, "--mem", job->limit[JOB_LIMIT_MEM], UNIT_BYTES);
+		verdict_evidence_add_limit(v, 0, "--mem", job->limit[JOB_LIMIT_MEM], UNIT_BYTES);
 	else if (job->cause.oom_limit_bytes)
-		evidence_add_limit(v, 0, job->cause.oom_group, job->cause.oom_limit_bytes,
-		                   UNIT_BYTES);
-	evidence_add_memory(job, v);
-	evidence_add_ends(c, v);
+		verdict_evidence_add_limit(v, 0, job->cause.oom_group, job->cause.oom_limit_bytes,
+		                           UNIT_BYTES);
+	verdict_evidence_add_memory(job, v);
+	verdict_evidence_add_ends(c, v);
 	return true;
 }
 
@@ -154,10 +154,10 @@ bool verdict_rule_timeout_within(const struct verdict_context *c, struct verdict
 	                                 verdict_is_passed_on(found, c->origin.command))
 	                        ? CONFIDENCE_HIGH
 	                        : CONFIDENCE_MEDIUM;
-	evidence_set_process(v, found);
+	verdict_evidence_set_process(v, found);
 	if (found != c->origin.command)
-		evidence_add_end(v, EVIDENCE_PROCESS_END, found);
-	evidence_add_ends(c, v);
+		verdict_evidence_add_end(v, EVIDENCE_PROCESS_END, found);
+	verdict_evidence_add_ends(c, v);
 	return true;
 }
 
@@ -182,12 +182,12 @@ bool verdict_rule_sent(const struct verdict_context *c, struct verdict *v)
 	          : verdict_is_named(s->sender, verdict_timeouts) ? VERDICT_TIMEOUT_COMMAND
 	          : verdict_is_named(s->sender, memory_daemons)   ? VERDICT_OOM_DAEMON
 	                                                          : VERDICT_KILLED_BY_PROCESS;
-	v->confidence = evidence_confidence(
-		c, !is_passed_on &&
-			   (!is_handled || d->exit_code == SHELL_SIGNALLED + s->signal || is_terminal));
-	evidence_set_process(v, d);
-	evidence_add_sender(v, s, d->name);
-	evidence_add_ends(c, v);
+	v->confidence = verdict_evidence_confidence(
+		c, !is_passed_on && (!is_handled || d->exit_code == SHELL_SIGNALLED + s->signal ||
+	                             is_terminal));
+	verdict_evidence_set_process(v, d);
+	verdict_evidence_add_sender(v, s, d->name);
+	verdict_evidence_add_ends(c, v);
 	return true;
 }
 
@@ -214,7 +214,7 @@ bool verdict_rule_hung(const struct verdict_context *c, struct verdict *v)
 	v->culprit.process = stall->id;
 	v->culprit.sheet = stall->sheet;
 	v->culprit.name[0] = '\0';
-	evidence_set_process(v, find_death(c->f, stall->id));
-	evidence_add_text(v, EVIDENCE_ANOMALY, stall->began_ns, stall->text);
+	verdict_evidence_set_process(v, find_death(c->f, stall->id));
+	verdict_evidence_add_text(v, EVIDENCE_ANOMALY, stall->began_ns, stall->text);
 	return true;
 }

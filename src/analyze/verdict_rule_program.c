@@ -24,8 +24,8 @@ bool verdict_rule_unstarted(const struct verdict_context *c, struct verdict *v)
 		return false;
 	v->code = status == STATUS_NOT_FOUND ? VERDICT_NOT_FOUND : VERDICT_NOT_EXECUTABLE;
 	v->confidence = never_ran ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
-	evidence_set_process(v, c->origin.first);
-	evidence_add_ends(c, v);
+	verdict_evidence_set_process(v, c->origin.first);
+	verdict_evidence_add_ends(c, v);
 	return true;
 }
 
@@ -85,31 +85,31 @@ bool verdict_rule_fault(const struct verdict_context *c, struct verdict *v)
 	for (size_t i = 0; i < ARRAY_LEN(faults); i++)
 		if (faults[i].signal == signal) {
 			v->code = faults[i].code;
-			v->confidence = evidence_confidence(c, (is_sure || faults[i].is_sure) &&
-			                                               d->signal);
+			v->confidence = verdict_evidence_confidence(
+				c, (is_sure || faults[i].is_sure) && d->signal);
 		}
 	if (s && s->has_sender && s->sender_pid == d->id.pid && !is_by_kernel(signal)) {
 		v->code = VERDICT_ABORT; /* whatever signal it chose */
-		v->confidence = evidence_confidence(c, true);
-		evidence_add_sender(v, s, d->name);
+		v->confidence = verdict_evidence_confidence(c, true);
+		verdict_evidence_add_sender(v, s, d->name);
 	}
 	if (s && strcmp(s->name, EVENT_FOR_STACK) == 0) {
 		v->code = VERDICT_STACK_OVERFLOW;
-		evidence_add_end(v, EVIDENCE_STACK, d);
+		verdict_evidence_add_end(v, EVIDENCE_STACK, d);
 	} else if (s && strcmp(s->name, EVENT_FOR_CPU_LIMIT) == 0) {
 		v->code = VERDICT_RLIMIT_CPU;
-		v->confidence = evidence_confidence(c, true);
-		evidence_add_end(v, EVIDENCE_CPU_LIMIT, d);
+		v->confidence = verdict_evidence_confidence(c, true);
+		verdict_evidence_add_end(v, EVIDENCE_CPU_LIMIT, d);
 	}
 	if (limit) {
 		v->code = VERDICT_RLIMIT_CPU;
 		v->confidence = CONFIDENCE_MEDIUM;
-		evidence_add_limit(v, 0, "ulimit -t", (uint64_t)limit->count, UNIT_NS);
+		verdict_evidence_add_limit(v, 0, "ulimit -t", (uint64_t)limit->count, UNIT_NS);
 	}
 	if (v->code == VERDICT_UNKNOWN)
 		return false;
-	evidence_set_process(v, d);
-	evidence_add_ends(c, v);
+	verdict_evidence_set_process(v, d);
+	verdict_evidence_add_ends(c, v);
 	return true;
 }
 
@@ -121,8 +121,8 @@ bool verdict_rule_status(const struct verdict_context *c, struct verdict *v)
 		return false;
 	v->code = VERDICT_EXIT_NONZERO;
 	/* Else something may have run out, or it failed of something else than its child. */
-	v->confidence = evidence_confidence(c, c->f->has_calls && d == c->origin.command);
-	evidence_set_process(v, d);
-	evidence_add_ends(c, v);
+	v->confidence = verdict_evidence_confidence(c, c->f->has_calls && d == c->origin.command);
+	verdict_evidence_set_process(v, d);
+	verdict_evidence_add_ends(c, v);
 	return true;
 }

@@ -88,8 +88,8 @@ bool verdict_rule_failed_call(const struct verdict_context *c, struct verdict *v
 		return false;
 	if (v->code == VERDICT_DISK_FULL && find_disk(c->f, EVENT_DISK_INODES))
 		v->code = VERDICT_INODES_FULL;
-	v->confidence = evidence_confidence(c, is_proven(c, found, v->code));
-	evidence_set_process(v, c->origin.first);
+	v->confidence = verdict_evidence_confidence(c, is_proven(c, found, v->code));
+	verdict_evidence_set_process(v, c->origin.first);
 	e = verdict_add(v, EVIDENCE_CALL_FAILED);
 	e->at_ns = found->at_ns;
 	e->process = found->id;
@@ -98,7 +98,7 @@ bool verdict_rule_failed_call(const struct verdict_context *c, struct verdict *v
 		memcpy(e->text, found->text, sizeof e->text);
 	else
 		snprintf(e->text, sizeof e->text, "%s: %s", found->call, found->error);
-	evidence_add_ends(c, v);
+	verdict_evidence_add_ends(c, v);
 	return true;
 }
 
@@ -126,11 +126,11 @@ bool verdict_rule_disk(const struct verdict_context *c, struct verdict *v)
 			continue;
 		v->code = kinds[i].code;
 		v->confidence = CONFIDENCE_MEDIUM;
-		evidence_set_process(v, c->origin.first);
-		e = evidence_add_text(v, kinds[i].evidence, s->at_ns, s->text);
+		verdict_evidence_set_process(v, c->origin.first);
+		e = verdict_evidence_add_text(v, kinds[i].evidence, s->at_ns, s->text);
 		e->value = (uint64_t)MAX(s->count, (int64_t)0);
 		e->unit = kinds[i].unit;
-		evidence_add_ends(c, v);
+		verdict_evidence_add_ends(c, v);
 		return true;
 	}
 	return false;
@@ -144,12 +144,12 @@ bool verdict_rule_out_of_tasks(const struct verdict_context *c, struct verdict *
 		return false;
 	v->code = VERDICT_PIDS_EXHAUSTED;
 	v->confidence = CONFIDENCE_MEDIUM;
-	evidence_set_process(v, c->origin.first);
-	evidence_add_limit(
+	verdict_evidence_set_process(v, c->origin.first);
+	verdict_evidence_add_limit(
 		v, 0, "--pids",
 		c->job->limit[hit >> JOB_LIMIT_PIDS & 1 ? JOB_LIMIT_PIDS : JOB_LIMIT_USER_PIDS],
 		UNIT_COUNT);
-	evidence_add_ends(c, v);
+	verdict_evidence_add_ends(c, v);
 	return true;
 }
 
@@ -159,9 +159,9 @@ bool verdict_rule_out_of_files(const struct verdict_context *c, struct verdict *
 		return false;
 	v->code = VERDICT_FDS_EXHAUSTED;
 	v->confidence = CONFIDENCE_MEDIUM;
-	evidence_set_process(v, c->origin.first);
-	evidence_add_text(v, EVIDENCE_ANOMALY, c->f->fd_anomaly_ns, c->f->fd_anomaly);
-	evidence_add_ends(c, v);
+	verdict_evidence_set_process(v, c->origin.first);
+	verdict_evidence_add_text(v, EVIDENCE_ANOMALY, c->f->fd_anomaly_ns, c->f->fd_anomaly);
+	verdict_evidence_add_ends(c, v);
 	return true;
 }
 
@@ -179,9 +179,9 @@ bool verdict_rule_gpu_fault(const struct verdict_context *c, struct verdict *v)
 		return false;
 	v->code = VERDICT_GPU_FAULT;
 	v->confidence = CONFIDENCE_MEDIUM;
-	evidence_set_process(v, c->origin.first);
-	evidence_add_text(v, EVIDENCE_GPU, found->at_ns, found->text);
-	evidence_add_ends(c, v);
+	verdict_evidence_set_process(v, c->origin.first);
+	verdict_evidence_add_text(v, EVIDENCE_GPU, found->at_ns, found->text);
+	verdict_evidence_add_ends(c, v);
 	return true;
 }
 
@@ -196,11 +196,11 @@ bool verdict_rule_out_of_gpu_memory(const struct verdict_context *c, struct verd
 		return false;
 	v->code = VERDICT_GPU_OOM;
 	v->confidence = CONFIDENCE_MEDIUM;
-	evidence_set_process(v, c->origin.first);
+	verdict_evidence_set_process(v, c->origin.first);
 	e = verdict_add(v, EVIDENCE_GPU_MEMORY);
 	e->value = used.value;
 	e->of = whole.value;
 	e->unit = UNIT_BYTES;
-	evidence_add_ends(c, v);
+	verdict_evidence_add_ends(c, v);
 	return true;
 }

@@ -12,10 +12,11 @@ static bool is_lost(const struct verdict_context *c, struct verdict *v)
 	v->confidence = CONFIDENCE_HIGH;
 	if (c->job->parent_limits_hit >> JOB_LIMIT_TIME & 1) {
 		v->code = VERDICT_TIME_LIMIT;
-		evidence_add_text(v, EVIDENCE_LIMIT, 0, "time limit of the job around it");
+		verdict_evidence_add_text(v, EVIDENCE_LIMIT, 0, "time limit of the job around it");
 	} else if (c->job->parent_limits_hit >> JOB_LIMIT_MEM & 1) {
 		v->code = VERDICT_OOM_OUTER_LIMIT;
-		evidence_add_text(v, EVIDENCE_LIMIT, 0, "memory limit of the job around it");
+		verdict_evidence_add_text(v, EVIDENCE_LIMIT, 0,
+		                          "memory limit of the job around it");
 	} else if (c->f->is_other_boot) {
 		v->code = VERDICT_MACHINE_LOST;
 		/* If it was up for long after the last sign of the job, the recorder may have died before. */
@@ -43,9 +44,9 @@ static bool is_unknown(const struct verdict_context *c, struct verdict *v)
 {
 	v->code = VERDICT_UNKNOWN;
 	v->confidence = CONFIDENCE_LOW;
-	evidence_set_process(v, c->origin.first);
-	evidence_add_ends(c, v);
-	evidence_add_memory(c->job, v);
+	verdict_evidence_set_process(v, c->origin.first);
+	verdict_evidence_add_ends(c, v);
+	verdict_evidence_add_memory(c->job, v);
 	return true;
 }
 

@@ -125,7 +125,7 @@ static bool pass(struct anomaly_hook *h, const struct snapshot *snap, const stru
 {
 	cleanup(buf_done) struct buf text = { 0 };
 	cleanup(buf_done) struct buf line = { 0 };
-	struct anomaly_record record = anomaly_record_of(a, snap, &text);
+	struct anomaly_record record = history_record_of_anomaly(a, snap, &text);
 	struct json j = { .out = &line };
 
 	field_table_json_object(&j, &anomaly_fields, &record);
@@ -156,10 +156,10 @@ void anomaly_hook_end(struct anomaly_hook *h)
 		return;
 	on_answer(h);
 	if (h->dropped) {
-		buf_printf(&text, "the command of --on-anomaly was not run for %llu of the anomalies: %s",
+		buf_printf(&text,
+		           "the command of --on-anomaly was not run for %llu of the anomalies: %s",
 		           (unsigned long long)h->dropped,
-		           h->fd < 0 ? "its helper process was killed"
-		                     : "too many waited for it");
+		           h->fd < 0 ? "its helper process was killed" : "too many waited for it");
 		h->notice(h->self, text.at);
 	}
 	close_socket(h);

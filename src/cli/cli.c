@@ -110,7 +110,7 @@ static int refuse_problems(const struct config_problems *problems, struct err *e
 int cli_reload(const struct cli *cli, struct config *ret, struct err *err)
 {
 	cleanup(config_files_done) struct config_files files = { 0 };
-	cleanup(config_problems_done) struct config_problems problems = { 0 };
+	cleanup(ini_problems_done) struct config_problems problems = { 0 };
 
 	load_config(cli, ret, &files, &problems);
 	return refuse_problems(&problems, err);
@@ -135,7 +135,7 @@ int cli_config_to_show(const struct cli *cli, struct config *ret, struct config_
 int cli_config_to_read(const struct cli *cli, struct config *ret)
 {
 	cleanup(config_files_done) struct config_files files = { 0 };
-	cleanup(config_problems_done) struct config_problems problems = { 0 };
+	cleanup(ini_problems_done) struct config_problems problems = { 0 };
 	int status = cli_config_to_show(cli, ret, &files, &problems);
 
 	if (status == CLI_OK && problems.list.len == 1)

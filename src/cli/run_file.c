@@ -45,7 +45,7 @@ static int read_header(struct csv *csv, struct csv_row *row, struct run_file_rea
 
 	if (r == 0)
 		return err_set(err, EBADMSG, "the file is empty");
-	return r < 0 ? r : run_file_columns_parse(row, &reader->columns, err);
+	return r < 0 ? r : past_run_file_parse_header(row, &reader->columns, err);
 }
 
 /* NULL: the end of the file. */
@@ -55,7 +55,7 @@ static int add_row(struct run_file_reader *reader, const struct csv_row *row, ru
 	struct past_run run;
 	struct err why;
 	uint64_t line;
-	int r = run_file_reader_add(reader, row, &run, &line, &why);
+	int r = past_run_file_add(reader, row, &run, &line, &why);
 
 	if (r < 0)
 		reject(counts, line, why.msg);

@@ -15,7 +15,7 @@
 #include "job/parent_job.h"
 #include "kernel/user_namespace.h"
 #include "model/flight.h"
-#include "model/redaction.h"
+#include "model/redact.h"
 
 #define INTERVAL_MIN_NS (50 * NS_PER_MS)
 #define GRACE_NS (10 * NS_PER_S)

@@ -49,7 +49,7 @@ int spawn_unwatched(const struct cli *cli, char *const *argv, struct spawn_end *
 	};
 	struct err err;
 
-	launch_inherited_save(&inherited, cli->sigpipe);
+	launcher_save_inherited(&inherited, cli->sigpipe);
 	if (loop_new(&loop, &err) < 0 || launcher_new(loop, &inherited, &launcher, &err) < 0 ||
 	    launcher_fork(launcher, &options, &err) < 0)
 		return cli_command_failed(NULL, &err);

@@ -360,7 +360,7 @@ static int run(struct cli *cli, int argc, char **argv)
 		CLI_COMMON_OPTS(cli),
 	};
 	cleanup(config_files_done) struct config_files files = { 0 };
-	cleanup(config_problems_done) struct config_problems problems = { 0 };
+	cleanup(ini_problems_done) struct config_problems problems = { 0 };
 	struct config config;
 	int words, status;
 

@@ -346,14 +346,14 @@ static void write_snapshot(struct export *x, const struct format *f, const struc
 
 	vec_each(&snap->procs, p) {
 		if (job >= 0 && p->job == job && f->process_sample) {
-			struct process_sample_record s = process_sample_record_of(snap, p);
+			struct process_sample_record s = history_record_of_process_sample(snap, p);
 
 			f->process_sample(x, &s);
 		}
 	}
 	for (uint32_t i = 0; f->gpu_sample && i < snap->gpus.len; i++) {
-		struct gpu_sample_record s = gpu_sample_record_of(snap, i,
-		                                                  job < 0 ? INT32_MIN : job);
+		struct gpu_sample_record s = history_record_of_gpu_sample(
+			snap, i, job < 0 ? INT32_MIN : job);
 
 		f->gpu_sample(x, &s);
 	}

@@ -48,7 +48,7 @@ static int add_job(void *self, const struct job *job)
 	struct list *list = self;
 
 	if (list->is_stats)
-		return all_type_stats_add(&list->stats, job);
+		return type_stats_all_add(&list->stats, job);
 	if (list->cli->json)
 		jobs_view_add_json(&list->page.json, job);
 	else
@@ -59,9 +59,10 @@ static int add_job(void *self, const struct job *job)
 static void log_none(const struct job_filter *filter, const char *path)
 {
 	if (filter->type)
-		log_info("no job of the type '%s'%s in '%s'; a type is written in full, as proctor ls --stats lists them",
-		         filter->type,
-		         filter->tag_key || filter->outcome ? " and with these options" : "", path);
+		log_info(
+			"no job of the type '%s'%s in '%s'; a type is written in full, as proctor ls --stats lists them",
+			filter->type,
+			filter->tag_key || filter->outcome ? " and with these options" : "", path);
 	else if (filter->tag_key)
 		log_info("no job with the tag '%s%s%s' in '%s'; see: proctor ls", filter->tag_key,
 		         filter->tag_value ? "=" : "", filter->tag_value ? filter->tag_value : "",
@@ -201,7 +202,7 @@ static void add_daemons(struct list *list, const struct job_selection *recorded)
 		struct job job = daemon_jobs_at(&recorded->others, *place);
 
 		if (list->is_stats)
-			all_type_stats_add(&list->stats, &job);
+			type_stats_all_add(&list->stats, &job);
 		else if (list->cli->json)
 			daemon_jobs_put(&recorded->others, *place, &list->page.json);
 		else
@@ -327,7 +328,7 @@ static int list_jobs(const struct cli *cli, struct job_filter *filter, const str
 		buf_done(&list.page.out);
 	table_done(&list.view.table);
 	vec_done(&list.totals);
-	all_type_stats_done(&list.stats);
+	type_stats_all_done(&list.stats);
 	user_names_done(&users);
 	return status;
 }

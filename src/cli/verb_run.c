@@ -171,7 +171,7 @@ static int run_unrecorded(struct run *run, struct err *why)
 	log_warn("the command runs unrecorded: %s", why->msg);
 	runfolder_close(TAKE_PTR(run->recording.folder));
 	reset_environment(run);
-	(void)!launch_unwatched(&run->inherited, run->host.argv, &err);
+	(void)!launcher_run_unwatched(&run->inherited, run->host.argv, &err);
 	return cli_command_failed(run->host.argv[0], &err);
 }
 
@@ -185,7 +185,7 @@ static int run_job(struct run *run)
 	struct job job;
 	struct err err;
 
-	launch_inherited_save(&run->inherited, run->recording.cli->sigpipe);
+	launcher_save_inherited(&run->inherited, run->recording.cli->sigpipe);
 	if (begin(run, &loop, &host, &err) < 0)
 		return run_unrecorded(run, &err);
 	run->announcer = run_announcer_new(

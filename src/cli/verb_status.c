@@ -28,7 +28,8 @@ static void add_anomalies(const json_t *list, struct status_facts *to)
 			const json_t *a = json_array_get(list, i);
 			const char *name = rpc_answer_text(a, "severity");
 
-			if (name ? strcmp(name, severity_name(severity)) != 0 : severity > 0)
+			if (name ? strcmp(name, anomaly_severity_name(severity)) != 0
+			         : severity > 0)
 				continue;
 			to->anomalies[n++] = (struct status_anomaly){
 				.type = rpc_answer_text(a, "anomaly_type"),

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cli/door_follower.h"
+#include "serve/door_follower.h"
 #include "cli/machine_engine.h"
 #include "engine/latest_snapshot.h"
 #include "engine/registry.h"
@@ -114,7 +114,7 @@ static void on_news(void *self)
 {
 	struct top_host *h = self;
 
-	door_follower_look(h->doors);
+	door_follower_ask(h->doors);
 	loop_timer_set(h->news, clock_mono_ns() + NEWS_NS);
 }
 

@@ -34,8 +34,8 @@ static struct config_file *note_file(struct loader *l, const char *path)
 	if (f)
 		snprintf(f->path, sizeof f->path, "%s", path);
 	else
-		config_problem_add(l->problems, "%s: more than %d configuration files", path,
-		                   CONFIG_FILES_MAX);
+		ini_problem_add(l->problems, "%s: more than %d configuration files", path,
+		                CONFIG_FILES_MAX);
 	return f;
 }
 
@@ -69,9 +69,9 @@ static void load_fd(struct loader *l, int fd, const char *path)
 	int r = load_text(fd, &text);
 
 	if (r == -EFBIG)
-		config_problem_add(l->problems, "%s: larger than %zu bytes", path, CONFIG_FILE_MAX);
+		ini_problem_add(l->problems, "%s: larger than %zu bytes", path, CONFIG_FILE_MAX);
 	else if (r < 0)
-		config_problem_add(l->problems, "%s: read: %s", path, strerror(-r));
+		ini_problem_add(l->problems, "%s: read: %s", path, strerror(-r));
 	else
 		ini_read(scan_mem(text.at, text.len), path, l->to, l->problems);
 	buf_done(&text);
@@ -94,9 +94,9 @@ static void load_found(struct loader *l, const char *path)
 	if (fd < 0 && error == EACCES)
 		f->skipped = true;
 	else if (fd < 0)
-		config_problem_add(l->problems, "%s: open: %s", path, strerror(error));
+		ini_problem_add(l->problems, "%s: open: %s", path, strerror(error));
 	else if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		config_problem_add(l->problems, "%s: not a regular file", path);
+		ini_problem_add(l->problems, "%s: not a regular file", path);
 	else
 		load_fd(l, fd, path);
 }
@@ -106,8 +106,8 @@ static void load_named(struct loader *l, const char *path)
 	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	if (fd < 0) {
-		config_problem_add(l->problems, "%s: open: %s; name another with --config FILE",
-		                   path, strerror(errno));
+		ini_problem_add(l->problems, "%s: open: %s; name another with --config FILE", path,
+		                strerror(errno));
 		return;
 	}
 	note_file(l, path);

@@ -18,12 +18,12 @@ struct reader {
 	struct config_problems *problems;
 };
 
-void config_problems_done(struct config_problems *p)
+void ini_problems_done(struct config_problems *p)
 {
 	vec_done(&p->list);
 }
 
-void config_problem_add(struct config_problems *p, const char *fmt, ...)
+void ini_problem_add(struct config_problems *p, const char *fmt, ...)
 {
 	struct config_problem *problem = vec_push(&p->list, CONFIG_PROBLEMS_MAX);
 	va_list ap;
@@ -53,9 +53,9 @@ static void read_section(struct reader *r, struct scan line)
 
 	line.p++;
 	if (!scan_until(&line, ']', &name) || !scan_at_end(&line)) {
-		config_problem_add(r->problems,
-		                   "%s:%zu: a section is written [name], with nothing after it",
-		                   r->file, r->line);
+		ini_problem_add(r->problems,
+		                "%s:%zu: a section is written [name], with nothing after it",
+		                r->file, r->line);
 		r->in_section = r->is_known = false;
 		return;
 	}
@@ -64,8 +64,8 @@ static void read_section(struct reader *r, struct scan line)
 	r->in_section = true;
 	r->is_known = config_has_section(name);
 	if (!r->is_known)
-		config_problem_add(r->problems, "%s:%zu: [%.*s]: unknown section", r->file, r->line,
-		                   QUOTED(name));
+		ini_problem_add(r->problems, "%s:%zu: [%.*s]: unknown section", r->file, r->line,
+		                QUOTED(name));
 }
 
 static void unknown_key(struct reader *r, struct scan name)
@@ -75,9 +75,9 @@ static void unknown_key(struct reader *r, struct scan name)
 	for (const struct config_key *key = config_keys; key->section; key++)
 		if (scan_eq(&r->section, key->section))
 			suggestion_offer(&s, key->name);
-	config_problem_add(r->problems, "%s:%zu: [%.*s] %.*s: unknown key%s%s%s", r->file, r->line,
-	                   QUOTED(r->section), QUOTED(name), s.best ? "; did you mean " : "",
-	                   s.best ? s.best : "", s.best ? "?" : "");
+	ini_problem_add(r->problems, "%s:%zu: [%.*s] %.*s: unknown key%s%s%s", r->file, r->line,
+	                QUOTED(r->section), QUOTED(name), s.best ? "; did you mean " : "",
+	                s.best ? s.best : "", s.best ? "?" : "");
 }
 
 static void read_value(struct reader *r, struct scan name, struct scan value)
@@ -92,14 +92,14 @@ static void read_value(struct reader *r, struct scan name, struct scan value)
 	}
 	bit = UINT64_C(1) << (key - config_keys);
 	if (r->seen & bit) {
-		config_problem_add(r->problems, "%s:%zu: [%s] %s: given twice in this file",
-		                   r->file, r->line, key->section, key->name);
+		ini_problem_add(r->problems, "%s:%zu: [%s] %s: given twice in this file", r->file,
+		                r->line, key->section, key->name);
 		return;
 	}
 	r->seen |= bit;
 	if (config_key_set(key, value, r->to, &err) < 0)
-		config_problem_add(r->problems, "%s:%zu: [%s] %s: %s", r->file, r->line,
-		                   key->section, key->name, err.msg);
+		ini_problem_add(r->problems, "%s:%zu: [%s] %s: %s", r->file, r->line, key->section,
+		                key->name, err.msg);
 }
 
 static void read_line(struct reader *r, struct scan line)
@@ -107,8 +107,8 @@ static void read_line(struct reader *r, struct scan line)
 	struct scan name, value = line;
 
 	if (memchr(line.p, '\0', scan_left(&line))) {
-		config_problem_add(r->problems, "%s:%zu: a NUL byte; this is not a text file",
-		                   r->file, r->line);
+		ini_problem_add(r->problems, "%s:%zu: a NUL byte; this is not a text file", r->file,
+		                r->line);
 		return;
 	}
 	if (*line.p == '[') {
@@ -116,9 +116,9 @@ static void read_line(struct reader *r, struct scan line)
 		return;
 	}
 	if (!scan_until(&value, '=', &name)) {
-		config_problem_add(r->problems,
-		                   "%s:%zu: %.*s: no '=' (a setting is written key = value)",
-		                   r->file, r->line, QUOTED(line));
+		ini_problem_add(r->problems,
+		                "%s:%zu: %.*s: no '=' (a setting is written key = value)", r->file,
+		                r->line, QUOTED(line));
 		return;
 	}
 	trim(&name);
@@ -126,8 +126,8 @@ static void read_line(struct reader *r, struct scan line)
 	if (r->is_known)
 		read_value(r, name, value);
 	else if (!r->in_section)
-		config_problem_add(r->problems, "%s:%zu: %.*s: is not in any [section]", r->file,
-		                   r->line, QUOTED(name));
+		ini_problem_add(r->problems, "%s:%zu: %.*s: is not in any [section]", r->file,
+		                r->line, QUOTED(name));
 }
 
 void ini_read(struct scan text, const char *file, struct config *to,

@@ -21,8 +21,8 @@ struct config_problems {
 	size_t dropped;
 };
 
-void config_problems_done(struct config_problems *p);
-void config_problem_add(struct config_problems *p, const char *fmt, ...) printf_like(2, 3);
+void ini_problems_done(struct config_problems *p);
+void ini_problem_add(struct config_problems *p, const char *fmt, ...) printf_like(2, 3);
 
 /* Applies valid settings and reports the others. `file` is its name in the reports. */
 void ini_read(struct scan text, const char *file, struct config *to,

@@ -20,7 +20,7 @@ static void describe(struct buf *to, const struct anomaly *a)
 	if (a->news == ANOMALY_ENDED)
 		buf_puts(to, "over: ");
 	anomaly_describe(a, to);
-	buf_printf(to, ", %s", severity_name(a->severity));
+	buf_printf(to, ", %s", anomaly_severity_name(a->severity));
 }
 
 static void add_event(struct snapshot *snap, const struct anomaly *a)
@@ -156,14 +156,14 @@ static void detect(struct anomaly_stage *stage, struct snapshot *snap,
 	examine_next(stage, snap);
 	watch_disks(stage, snap);
 	anomaly_detect(&in, &stage->findings);
-	episodes_feed(&stage->episodes, &stage->findings, snap, &snap->anomalies);
+	anomaly_episodes_feed(&stage->episodes, &stage->findings, snap, &snap->anomalies);
 }
 
 void anomaly_stage_run(struct anomaly_stage *stage, struct snapshot *snap,
                        const struct type_history *const *past)
 {
 	if (snap->is_last)
-		episodes_end(&stage->episodes, snap, &snap->anomalies);
+		anomaly_episodes_end(&stage->episodes, snap, &snap->anomalies);
 	else if (!snap->events_only && stage->config.spike_factor > 0)
 		detect(stage, snap, past);
 	add_events(snap);
@@ -175,5 +175,5 @@ void anomaly_stage_done(struct anomaly_stage *stage)
 	process_history_done(&stage->processes);
 	job_history_done(&stage->jobs);
 	vec_done(&stage->findings);
-	episodes_done(&stage->episodes);
+	anomaly_episodes_done(&stage->episodes);
 }

@@ -289,8 +289,7 @@ static const struct field_table anomaly_columns = FIELD_TABLE(anomaly_rows);
 #undef RECORD
 
 static int prepare_anomalies(struct history *r, struct job_key key,
-                             const struct field_table *columns, sqlite3_stmt **ret,
-                             struct err *err)
+                             const struct field_table *columns, sqlite3_stmt **ret, struct err *err)
 {
 	cleanup(buf_done) struct buf sql = { 0 };
 
@@ -497,7 +496,7 @@ int history_profile(struct history *r, struct job_key key, struct job_profile *r
 	if (result == 0)
 		result = read_profile(r, key, &p, err);
 	if (result < 0)
-		job_profile_done(&p);
+		history_record_profile_done(&p);
 	else
 		*ret = p;
 	return result;

@@ -403,7 +403,7 @@ static double detail_rate(const struct history *r, const struct keyframe_view *s
 	now = keyframe_content_details(&s->content, row, row_at->at);
 	for (size_t i = 0; then && now && i < r->details.n; i++)
 		if (r->details.id[i] == id && then->value[i] >= 0 && now->value[i] >= 0)
-			return rate_per_s(
+			return metric_rate_per_s(
 				(uint64_t)then->value[i], (uint64_t)now->value[i],
 				row_at->is_minute
 					? minute_ns

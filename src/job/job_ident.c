@@ -7,7 +7,7 @@
 
 #include "base/hash.h"
 #include "base/json.h"
-#include "model/redaction.h"
+#include "model/redact.h"
 #include "base/text.h"
 
 #define ID_LEN 48

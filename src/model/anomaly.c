@@ -24,7 +24,7 @@ static const char *const severities[] = {
 #undef X
 };
 
-const char *severity_name(enum severity severity)
+const char *anomaly_severity_name(enum severity severity)
 {
 	return severities[severity];
 }

@@ -88,16 +88,17 @@ struct anomaly {
 	int32_t job; /* index in snapshot->jobs, -1: none */
 	uint32_t sheet;
 	uint64_t began_wall_ns, began_boot_ns;
-	uint64_t ended_wall_ns; /* 0 while it lasts */
-	uint64_t seen_boot_ns;  /* when it was found last */
-	double value, peak;     /* at its start, and the worst */
-	uint64_t peak_boot_ns;  /* when that was */
-	double threshold;       /* the value that makes it an anomaly */
-	double base;            /* what it is compared with: memory before, a limit */
-	uint64_t base_boot_ns;  /* when that was, or since when it lasts */
-	double other;           /* another amount of its description, as it is now */
+	uint64_t ended_wall_ns;      /* 0 while it lasts */
+	uint64_t seen_boot_ns;       /* when it was found last */
+	double value, peak;          /* at its start, and the worst */
+	uint64_t peak_boot_ns;       /* when that was */
+	double threshold;            /* the value that makes it an anomaly */
+	double base;                 /* what it is compared with: memory before, a limit */
+	uint64_t base_boot_ns;       /* when that was, or since when it lasts */
+	double other;                /* another amount of its description, as it is now */
 	char text[ANOMALY_TEXT_MAX]; /* … and words */
-	uint32_t runs; /* of earlier runs of the job's type it was judged by; 0: by a fixed threshold */
+	/* The earlier runs of the job's type that it was judged by; 0: judged by a fixed threshold. */
+	uint32_t runs;
 };
 
 /* A growable list, for vec.h. */
@@ -106,7 +107,7 @@ struct anomaly_list {
 	size_t len, cap;
 };
 
-const char *severity_name(enum severity severity);
+const char *anomaly_severity_name(enum severity severity);
 /* A value as it is shown outside: MiB, percent of a core, seconds, a count. */
 double anomaly_shown(enum anomaly_kind kind, double value);
 /* By what an anomaly was judged that was compared with so many earlier runs: "history", "threshold". */

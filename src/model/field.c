@@ -12,7 +12,7 @@ static uint64_t milli_mib(uint64_t bytes)
 	return (MIN(bytes, UINT64_C(1) << 54) * 1000 + (1 << 19)) >> 20;
 }
 
-void metric_json(struct json *j, enum metric_unit unit, uint64_t value)
+void field_metric_json(struct json *j, enum metric_unit unit, uint64_t value)
 {
 	switch (unit) {
 	case UNIT_COUNT:
@@ -37,21 +37,21 @@ void metric_json(struct json *j, enum metric_unit unit, uint64_t value)
 	}
 }
 
-void figure_json(struct json *j, enum metric_unit unit, struct figure figure)
+void field_figure_json(struct json *j, enum metric_unit unit, struct figure figure)
 {
 	if (figure.quality == QUALITY_MISSING)
 		json_nil(j);
 	else
-		metric_json(j, unit, figure.value);
+		field_metric_json(j, unit, figure.value);
 }
 
-void readings_json(struct json *j, const struct metric *table, size_t n, uint64_t present,
-                   const uint64_t *value)
+void field_readings_json(struct json *j, const struct metric *table, size_t n, uint64_t present,
+                         const uint64_t *value)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (present >> i & 1) {
 			json_key(j, table[i].key);
-			metric_json(j, table[i].unit, value[i]);
+			field_metric_json(j, table[i].unit, value[i]);
 		} else if (table[i].need == METRIC_ALWAYS) {
 			json_key(j, table[i].key);
 			json_nil(j);
@@ -119,7 +119,7 @@ static void put_number(struct json *j, enum metric_unit unit, int64_t value)
 	if (unit == UNIT_COUNT)
 		json_i64(j, value);
 	else
-		metric_json(j, unit, (uint64_t)value);
+		field_metric_json(j, unit, (uint64_t)value);
 }
 
 static void put_value(struct json *j, const struct field_table *table, const struct field *f,
@@ -161,7 +161,7 @@ static void put_value(struct json *j, const struct field_table *table, const str
 		json_bool(j, field_integer(f, record));
 		break;
 	case FIELD_FIGURE:
-		figure_json(j, f->unit, field_figure(f, record));
+		field_figure_json(j, f->unit, field_figure(f, record));
 		break;
 	case FIELD_RATIO:
 	case FIELD_REAL:
@@ -217,7 +217,7 @@ static void put_readings(struct json *j, const struct field *f, const void *reco
 {
 	const uint64_t *readings = member(f, record); /* READINGS(): the set, then the values */
 
-	readings_json(j, f->metrics, f->n_metrics, readings[0], readings + 1);
+	field_readings_json(j, f->metrics, f->n_metrics, readings[0], readings + 1);
 }
 
 static void put_member(struct json *j, const struct field_table *table, const struct field *f,
@@ -240,7 +240,7 @@ void field_table_json(struct json *j, const struct field_table *table, const voi
 }
 
 void field_table_json_in(struct json *j, const struct field_table *table, enum field_list list,
-                    const void *record)
+                         const void *record)
 {
 	for (const struct field *f = table->at; f < table->at + table->n; f++)
 		if (f->in & list)

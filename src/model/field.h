@@ -96,11 +96,12 @@ struct field_table {
 void field_table_json(struct json *j, const struct field_table *table, const void *record);
 /* Those that are in the list. */
 void field_table_json_in(struct json *j, const struct field_table *table, enum field_list list,
-                    const void *record);
+                         const void *record);
 /* All of them as an object. */
 void field_table_json_object(struct json *j, const struct field_table *table, const void *record);
 /* {"cpu_seconds": "exact", …} as the members of an open object. */
-void field_table_json_qualities(struct json *j, const struct field_table *table, const void *record);
+void field_table_json_qualities(struct json *j, const struct field_table *table,
+                                const void *record);
 /* For other walks. */
 const struct field *field_find(const struct field_table *table, const char *key); /* NULL: none */
 bool field_has_quality(const struct field *f);
@@ -113,8 +114,8 @@ char field_letter(const struct field *f, const void *record);
 bool field_has_code(const struct field *f, const void *record);
 
 /* One value as its unit is shown outside. */
-void metric_json(struct json *j, enum metric_unit unit, uint64_t value);
-void figure_json(struct json *j, enum metric_unit unit, struct figure figure);
+void field_metric_json(struct json *j, enum metric_unit unit, uint64_t value);
+void field_figure_json(struct json *j, enum metric_unit unit, struct figure figure);
 /* The members for one scope's readings, by its table, into an open object. */
-void readings_json(struct json *j, const struct metric *table, size_t n, uint64_t present,
-                   const uint64_t *value);
+void field_readings_json(struct json *j, const struct metric *table, size_t n, uint64_t present,
+                         const uint64_t *value);

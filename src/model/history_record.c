@@ -13,8 +13,8 @@ static size_t put_name(const struct event *e, const char *text, struct buf *to)
 	               : 0;
 }
 
-struct event_record event_record_of(const struct event *e, const struct snapshot *snap,
-                                    struct buf *text)
+struct event_record history_record_of_event(const struct event *e, const struct snapshot *snap,
+                                            struct buf *text)
 {
 	bool has_job = e->job >= 0;
 	size_t name_at;
@@ -40,8 +40,8 @@ struct event_record event_record_of(const struct event *e, const struct snapshot
 	};
 }
 
-struct anomaly_record anomaly_record_of(const struct anomaly *a, const struct snapshot *snap,
-                                        struct buf *text)
+struct anomaly_record history_record_of_anomaly(const struct anomaly *a,
+                                                const struct snapshot *snap, struct buf *text)
 {
 	bool has_job = a->job >= 0 && (size_t)a->job < snap->jobs.len;
 
@@ -65,7 +65,7 @@ struct anomaly_record anomaly_record_of(const struct anomaly *a, const struct sn
 	};
 }
 
-void job_profile_done(struct job_profile *p)
+void history_record_profile_done(struct job_profile *p)
 {
 	vec_done(&p->sheets);
 	vec_done(&p->syscalls);
@@ -81,8 +81,8 @@ static struct figure reading_of(const struct proc_snap *p, enum proc_metric id)
 	return sampled_if(p->s.r.present, id, p->s.r.value[id]);
 }
 
-struct process_sample_record process_sample_record_of(const struct snapshot *snap,
-                                                      const struct proc_snap *p)
+struct process_sample_record history_record_of_process_sample(const struct snapshot *snap,
+                                                              const struct proc_snap *p)
 {
 	return (struct process_sample_record){
 		.wall_ns = snap->wall_ns,
@@ -108,8 +108,8 @@ static void add_to(struct figure *sum, const struct gpu_use *use, enum gpu_use_m
 		*sum = (struct figure){ sum->value + use->r.value[id], QUALITY_SAMPLED };
 }
 
-struct gpu_sample_record gpu_sample_record_of(const struct snapshot *snap, uint32_t gpu,
-                                              int32_t job)
+struct gpu_sample_record history_record_of_gpu_sample(const struct snapshot *snap, uint32_t gpu,
+                                                      int32_t job)
 {
 	const struct gpu_sample *g = &snap->gpus.at[gpu];
 	struct gpu_sample_record ret = { .wall_ns = snap->wall_ns,

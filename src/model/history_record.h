@@ -91,9 +91,9 @@ struct gpu_record {
 	double util_mean_ratio, util_max_ratio; /* NAN: not known */
 	double mem_peak_bytes, mem_total_bytes; /* NAN: not known */
 	double power_mean_w, power_max_w;       /* NAN: not known */
-	double no_power_s;                      /* for so long it was not known, of the job's time */
-	double own_peak_bytes;                  /* held by the job's processes; NAN: not known */
-	bool is_used;                           /* a process of the job was seen on it */
+	double no_power_s;     /* for so long it was not known, of the job's time */
+	double own_peak_bytes; /* held by the job's processes; NAN: not known */
+	bool is_used;          /* a process of the job was seen on it */
 };
 
 /* One episode of an anomaly. Values as they are shown outside: see docs/numbers.md. */
@@ -107,7 +107,7 @@ struct anomaly_record {
 	uint32_t sheet;                /* 0: none */
 	uint64_t began_ns, ended_ns;   /* wall clock; ended 0 while it lasts */
 	double value, peak, threshold; /* NAN: not known */
-	uint32_t runs;                 /* of its type that it was judged by; 0: by fixed thresholds */
+	uint32_t runs; /* of its type that it was judged by; 0: by fixed thresholds */
 	const char *description;
 };
 
@@ -142,20 +142,20 @@ struct job_profile {
 	struct figure cpu_time_ns, spawns;
 	uint64_t unique_pids;
 	struct figure figures[JOB_FIGURE_COUNT]; /* of the job; those on GPUs are shown */
-	VEC(struct profile_sheet) sheets;    /* ascending */
-	VEC(struct syscall_record) syscalls; /* most time first */
+	VEC(struct profile_sheet) sheets;        /* ascending */
+	VEC(struct syscall_record) syscalls;     /* most time first */
 };
-void job_profile_done(struct job_profile *p);
+void history_record_profile_done(struct job_profile *p);
 
 /* Their texts are those of the snapshot. */
-struct process_sample_record process_sample_record_of(const struct snapshot *snap,
-                                                      const struct proc_snap *p);
+struct process_sample_record history_record_of_process_sample(const struct snapshot *snap,
+                                                              const struct proc_snap *p);
 /* `gpu` is its position, `job` that of the job, in the snapshot. */
-struct gpu_sample_record gpu_sample_record_of(const struct snapshot *snap, uint32_t gpu,
-                                              int32_t job);
+struct gpu_sample_record history_record_of_gpu_sample(const struct snapshot *snap, uint32_t gpu,
+                                                      int32_t job);
 /* A live event or anomaly as a record without a row id and a name; `text` holds its words and must
  * outlive it. */
-struct event_record event_record_of(const struct event *e, const struct snapshot *snap,
-                                    struct buf *text);
-struct anomaly_record anomaly_record_of(const struct anomaly *a, const struct snapshot *snap,
-                                        struct buf *text);
+struct event_record history_record_of_event(const struct event *e, const struct snapshot *snap,
+                                            struct buf *text);
+struct anomaly_record history_record_of_anomaly(const struct anomaly *a,
+                                                const struct snapshot *snap, struct buf *text);

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <assert.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/defs.h"
+#include "model/quality.h"
 
 #define MJ_PER_WH 3600000
 
@@ -184,36 +184,4 @@ READINGS(gpu_use, GPU_USE_METRIC_COUNT);
 #define readings_or(r, id, otherwise) (readings_has(r, id) ? (r)->value[id] : (otherwise))
 
 /* Growth per second; NAN when the counter restarted or no time passed: the rate is unknown then. */
-double rate_per_s(uint64_t prev, uint64_t cur, uint64_t elapsed_ns);
-
-/* How far a figure can be trusted. Every figure of a job carries its quality to the screen and into the
- * store; docs/numbers.md lists which source gives which. */
-/* X(id, name in JSON and SQL, name for people). Stored by number: new ones are appended. */
-/* clang-format off */
-#define QUALITIES(X)                            \
-	X(MISSING, "missing", "missing")        \
-	X(SAMPLED, "sampled", "sampled")        \
-	X(AT_LEAST, "at_least", "at least")     \
-	X(EXACT, "exact", "exact")              \
-	X(AT_MOST, "at_most", "at most")
-/* clang-format on */
-
-#define X(id, ...) QUALITY_##id,
-enum quality { QUALITIES(X) QUALITY_COUNT };
-#undef X
-
-/* A value counts only when its quality is not QUALITY_MISSING. */
-struct figure {
-	uint64_t value;
-	enum quality quality;
-};
-
-static inline bool figure_is_known(struct figure figure)
-{
-	return figure.quality != QUALITY_MISSING;
-}
-
-/* Of a figure made of two: exact only if both are, a bound if both are bounded on the same side. */
-enum quality quality_join(enum quality a, enum quality b);
-const char *quality_key(enum quality quality);  /* "at_least" */
-const char *quality_name(enum quality quality); /* "at least" */
+double metric_rate_per_s(uint64_t prev, uint64_t cur, uint64_t elapsed_ns);

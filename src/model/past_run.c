@@ -6,7 +6,7 @@ bool past_run_has(const struct past_run *run, enum run_number number)
 	return run->has >> number & 1;
 }
 
-const char *run_basis_name(enum run_basis basis)
+const char *past_run_basis_name(enum run_basis basis)
 {
 	return basis == RUN_BASIS_JOB ? "job" : "process";
 }

@@ -35,4 +35,4 @@ struct past_run {
 };
 
 bool past_run_has(const struct past_run *run, enum run_number number);
-const char *run_basis_name(enum run_basis basis); /* "job", "process" */
+const char *past_run_basis_name(enum run_basis basis); /* "job", "process" */

@@ -25,8 +25,8 @@ static bool has_column(const struct run_file_columns *c, enum run_column column)
 	return c->at[column] != SIZE_MAX;
 }
 
-int run_file_columns_parse(const struct csv_row *header, struct run_file_columns *ret,
-                           struct err *err)
+int past_run_file_parse_header(const struct csv_row *header, struct run_file_columns *ret,
+                               struct err *err)
 {
 	static const enum run_column needed[] = { RUN_COLUMN_TYPE, RUN_COLUMN_STARTED,
 		                                  RUN_COLUMN_TOOK };
@@ -169,7 +169,7 @@ static bool parse_number(const struct run_file_columns *c, const struct csv_row 
 	case RUN_CPU:
 		return formats[c->kind]->cpu(text, run->took_ns, &run->cpu_ns);
 	case RUN_INPUT:
-		return run_field_scaled(text, 1, &run->input_bytes);
+		return past_run_parse_scaled(text, 1, &run->input_bytes);
 	case RUN_REQUESTED:
 		if (get_field(c, row, RUN_COLUMN_CPUS, &cpus_text))
 			(void)scan_u64(&cpus_text, &cpus);
@@ -328,8 +328,8 @@ static int add_sacct(struct run_file_reader *r, const struct csv_row *row, struc
 	return result;
 }
 
-int run_file_reader_add(struct run_file_reader *r, const struct csv_row *row, struct past_run *ret,
-                        uint64_t *ret_line, struct err *err)
+int past_run_file_add(struct run_file_reader *r, const struct csv_row *row, struct past_run *ret,
+                      uint64_t *ret_line, struct err *err)
 {
 	if (!row)
 		return take_pending(r, ret, ret_line, err);

@@ -33,8 +33,8 @@ struct run_file_columns {
 };
 
 /* -EBADMSG: a column that is needed is missing, and err names it. */
-int run_file_columns_parse(const struct csv_row *header, struct run_file_columns *ret,
-                           struct err *err) must_check;
+int past_run_file_parse_header(const struct csv_row *header, struct run_file_columns *ret,
+                               struct err *err) must_check;
 
 /* sacct writes a row for the job, which has its name, and then one for each of its steps, which have the peaks: a run is
  * complete when the next job begins. Initialised with zeros and the columns. */
@@ -48,5 +48,5 @@ struct run_file_reader {
 
 /* What a row, or the end of the file (NULL), completes. 1: a run; 0: nothing yet; -EBADMSG: the row of *ret_line is
  * rejected, for the reason in err. */
-int run_file_reader_add(struct run_file_reader *r, const struct csv_row *row, struct past_run *ret,
-                        uint64_t *ret_line, struct err *err) must_check;
+int past_run_file_add(struct run_file_reader *r, const struct csv_row *row, struct past_run *ret,
+                      uint64_t *ret_line, struct err *err) must_check;

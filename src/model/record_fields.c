@@ -34,7 +34,7 @@ static void put_limits(struct json *j, const void *record)
 	for (enum job_limit i = 0; i < JOB_LIMIT_COUNT; i++)
 		if (job->limit[i]) {
 			json_key(j, job_limit_name(i));
-			metric_json(j, record_limit_unit(i), job->limit[i]);
+			field_metric_json(j, record_limit_unit(i), job->limit[i]);
 		}
 	json_end_object(j);
 }
@@ -59,7 +59,7 @@ static void put_figures(struct json *j, const void *record)
 		if (!job_shows_figure(job, (enum job_figure)i))
 			continue;
 		json_key(j, job_figures[i].key);
-		figure_json(j, job_figures[i].unit, job->figures[i]);
+		field_figure_json(j, job_figures[i].unit, job->figures[i]);
 	}
 	json_end_object(j);
 }
@@ -409,7 +409,7 @@ const struct field_table export_fields = FIELD_TABLE(export_rows);
 
 static const char *severity(const void *record)
 {
-	return severity_name(((const struct anomaly_record *)record)->severity);
+	return anomaly_severity_name(((const struct anomaly_record *)record)->severity);
 }
 
 static const char *basis(const void *record)
@@ -510,7 +510,7 @@ static void put_sheet_metrics(struct json *j, const void *record)
 	put_each_sheet(j, record, field_table_json);
 }
 
-void profile_sheet_qualities_json(struct json *j, const struct job_profile *p)
+void record_fields_sheet_qualities_json(struct json *j, const struct job_profile *p)
 {
 	put_each_sheet(j, p, field_table_json_qualities);
 }

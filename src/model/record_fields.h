@@ -28,4 +28,4 @@ extern const struct field_table profile_fields; /* struct job_profile */
 enum metric_unit record_limit_unit(enum job_limit limit);
 
 /* {"1": {"peak_rss_mb": "exact", …}, …} */
-void profile_sheet_qualities_json(struct json *j, const struct job_profile *p);
+void record_fields_sheet_qualities_json(struct json *j, const struct job_profile *p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* secret_table.h - what secrets look like in command lines: the names before them, the options and
- * arguments of known programs, and the shapes of credentials. redaction.c applies the tables;
- * test_redaction.c tries each row. */
+ * arguments of known programs, and the shapes of credentials. redact.c applies the tables;
+ * test_redact.c tries each row. */
 #pragma once
 
 #include "base/scan.h"

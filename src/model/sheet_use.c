@@ -153,7 +153,7 @@ void sheet_use_json(struct json *j, const struct sheet_use *use)
 	json_begin_object(j);
 	for (enum sheet_figure i = 0; i < SHEET_FIGURE_COUNT; i++) {
 		json_key(j, sheet_figures[i].key);
-		figure_json(j, sheet_figures[i].unit, use->figures[i]);
+		field_figure_json(j, sheet_figures[i].unit, use->figures[i]);
 	}
 	json_open_object(j, "quality");
 	for (enum sheet_figure i = 0; i < SHEET_FIGURE_COUNT; i++)

@@ -91,8 +91,8 @@ static double proc_rate(const struct proc_sample *prev, const struct proc_sample
 	if (!readings_has(&cur->r, id))
 		return NAN;
 	if (prev && readings_has(&prev->r, id))
-		return rate_per_s(prev->r.value[id], cur->r.value[id], elapsed_ns);
-	return born_since ? rate_per_s(0, cur->r.value[id], elapsed_ns) : NAN;
+		return metric_rate_per_s(prev->r.value[id], cur->r.value[id], elapsed_ns);
+	return born_since ? metric_rate_per_s(0, cur->r.value[id], elapsed_ns) : NAN;
 }
 
 static void add_to_sum(struct job_sum *sum, const struct proc_snap *p)
@@ -199,7 +199,7 @@ static double time_ratio(const struct host_readings *prev, const struct host_rea
 {
 	if (!readings_has(prev, id) || !readings_has(cur, id))
 		return NAN;
-	return rate_per_s(prev->value[id], cur->value[id], elapsed_ns) / 1e9;
+	return metric_rate_per_s(prev->value[id], cur->value[id], elapsed_ns) / 1e9;
 }
 
 /* The kernel adds up the time of a wait when it is over, or when it updates its averages. */

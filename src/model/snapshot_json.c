@@ -118,12 +118,13 @@ static void encode_event(struct json *j, const struct snapshot *snap, size_t ind
 {
 	const struct event *e = &snap->events.at[index];
 	struct buf details = { .max = 4096 };
-	struct event_record record = event_record_of(e, snap, &details);
+	struct event_record record = history_record_of_event(e, snap, &details);
 
 	json_begin_object(j);
 	field_table_json(j, &live_event_fields, &record);
 	if (e->final.present)
-		readings_json(j, proc_metrics, PROC_METRIC_COUNT, e->final.present, e->final.value);
+		field_readings_json(j, proc_metrics, PROC_METRIC_COUNT, e->final.present,
+		                    e->final.value);
 	json_end_object(j);
 	buf_done(&details);
 }
@@ -234,7 +235,7 @@ static void put_cgroup(struct json *j, const void *record)
 	const struct cgroup_readings *g = &((const struct snapshot *)record)->cgroup;
 
 	json_begin_object(j);
-	readings_json(j, cgroup_metrics, CGROUP_METRIC_COUNT, g->present, g->value);
+	field_readings_json(j, cgroup_metrics, CGROUP_METRIC_COUNT, g->present, g->value);
 	json_end_object(j);
 }
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/pattern.h"
-#include "report/job_properties.h"
+#include "report/property_table.h"
 
 #define INSIGHTS_LOOKBACK_NS (UINT64_C(7) * 86400 * 1000000000)
 #define INSIGHTS_JOBS_MAX 50000 /* the newest; of each type CORRELATION_JOBS_MAX */

@@ -129,7 +129,7 @@ struct report_call {
 struct report {
 	struct job job;
 	char host[HISTORY_HOST_MAX], user[REPORT_USER_MAX]; /* "": not known */
-	uint32_t reader_uid; /* whom it is for: its ids alone are those of this user's jobs */
+	uint32_t reader_uid; /* the user who reads it: an id without a user is that of one of their jobs */
 	char parent_user[REPORT_USER_MAX]; /* of the job that it was started in; "": the reader */
 	unsigned cpus; /* of the machine it ran on; 0: not known */
 	uint64_t now_ns;

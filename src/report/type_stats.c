@@ -30,7 +30,7 @@ static void add_memory(struct type_stats *to, const struct job *job)
 	figure_set_add(&to->figures[TYPE_MEMORY], figure_is_known(used) ? used : largest);
 }
 
-int all_type_stats_add(void *self, const struct job *job)
+int type_stats_all_add(void *self, const struct job *job)
 {
 	struct all_type_stats *all = self;
 	struct type_stats *to = find_type(all, job->type);
@@ -52,7 +52,7 @@ int all_type_stats_add(void *self, const struct job *job)
 	return 0;
 }
 
-void all_type_stats_done(struct all_type_stats *all)
+void type_stats_all_done(struct all_type_stats *all)
 {
 	vec_each(&all->types, t)
 		for (int i = 0; i < TYPE_FIGURES; i++)

@@ -26,5 +26,5 @@ struct all_type_stats {
 	struct map by_name;           /* hash of the type → its index */
 };
 
-int all_type_stats_add(void *self, const struct job *job); /* 0, as readers of jobs want it */
-void all_type_stats_done(struct all_type_stats *all);
+int type_stats_all_add(void *self, const struct job *job); /* 0, as readers of jobs want it */
+void type_stats_all_done(struct all_type_stats *all);

@@ -249,7 +249,7 @@ static int log_anomaly(struct runfolder *f, const struct snapshot *snap, const s
                        struct err *err)
 {
 	cleanup(buf_done) struct buf text = { 0 };
-	struct anomaly_record record = anomaly_record_of(a, snap, &text);
+	struct anomaly_record record = history_record_of_anomaly(a, snap, &text);
 	struct json j = begin_data(f);
 
 	field_table_json(&j, &anomaly_fields, &record);

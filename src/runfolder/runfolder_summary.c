@@ -67,7 +67,7 @@ static void put_figures(struct json *j, const struct job *job)
 			continue;
 		json_open_object(j, job_figures[i].key);
 		json_key(j, "value");
-		metric_json(j, job_figures[i].unit, figure->value);
+		field_metric_json(j, job_figures[i].unit, figure->value);
 		json_put_str(j, "quality", quality_key(figure->quality));
 		json_end_object(j);
 	}

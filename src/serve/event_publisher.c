@@ -38,7 +38,7 @@ static void publish_anomaly(struct bus *bus, const struct snapshot *snap, const 
                             struct buf *scratch)
 {
 	cleanup(buf_done) struct buf text = { 0 };
-	struct anomaly_record record = anomaly_record_of(a, snap, &text);
+	struct anomaly_record record = history_record_of_anomaly(a, snap, &text);
 	uid_t process_uid = uid_of_process(snap, a);
 	struct json j = { .out = scratch };
 

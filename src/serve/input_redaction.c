@@ -2,7 +2,7 @@
 #include "serve/input_redaction.h"
 
 #include "base/mem.h"
-#include "model/redaction.h"
+#include "model/redact.h"
 #include "rpc/rpc_params.h"
 
 const char *input_redaction_text(const char *text, struct buf *to)

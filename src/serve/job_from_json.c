@@ -11,7 +11,7 @@
 
 #define VALUE_MAX 9.2e18 /* below 2^63, for llround() */
 
-/* The inverse of metric_json(). */
+/* The inverse of field_metric_json(). */
 static bool read_metric(const json_t *value, enum metric_unit unit, uint64_t *ret)
 {
 	static const double scale[] = {

@@ -64,7 +64,7 @@ static void write_running(struct json *j, const struct methods *m,
 		json_key(j, "cpu_percent");
 		sum ? json_double(j, sum->cpu_ratio * 100, 3) : json_nil(j);
 		json_key(j, "used_mb");
-		figure_json(j, UNIT_MIB, sum ? sum->used : (struct figure){ 0 });
+		field_figure_json(j, UNIT_MIB, sum ? sum->used : (struct figure){ 0 });
 		json_end_object(j);
 	}
 	json_end_array(j);
@@ -85,7 +85,7 @@ static void write_anomalies(struct json *j, const struct snapshot *snap,
 
 		if (a->news == ANOMALY_ENDED || !snapshot_scope_has_anomaly(scope, snap, a))
 			continue;
-		record = anomaly_record_of(a, snap, &text);
+		record = history_record_of_anomaly(a, snap, &text);
 		if (!snapshot_scope_has_job(scope, snap, a->job)) {
 			record.job_id = NULL;
 			record.has_job_uid = false;
@@ -102,7 +102,7 @@ static void write_own_memory(struct json *j)
 	uint64_t bytes;
 
 	json_key(j, "memory_usage_mb");
-	own_memory_read(root_fd, &bytes) ? metric_json(j, UNIT_MIB, bytes) : json_nil(j);
+	own_memory_read(root_fd, &bytes) ? field_metric_json(j, UNIT_MIB, bytes) : json_nil(j);
 }
 
 static void write_store(struct json *j, const struct methods *m, const struct serve_status *s)
@@ -138,7 +138,7 @@ static void write_cost(struct json *j, const struct snapshot *snap, const struct
 	snap ? json_double(j, snap->self_cpu_ratio * 100, 2) : json_nil(j);
 	json_key(j, "rss_mb");
 	if (snap && readings_has(&snap->host, HOST_SELF_RSS))
-		metric_json(j, UNIT_MIB, snap->host.value[HOST_SELF_RSS]);
+		field_metric_json(j, UNIT_MIB, snap->host.value[HOST_SELF_RSS]);
 	else
 		json_nil(j);
 }

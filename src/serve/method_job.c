@@ -14,7 +14,7 @@
 #include "job/signature.h"
 #include "kernel/process_lookup.h"
 #include "model/record_fields.h"
-#include "model/redaction.h"
+#include "model/redact.h"
 #include "rpc/rpc_params.h"
 #include "serve/input_redaction.h"
 #include "serve/job_from_json.h"

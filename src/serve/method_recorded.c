@@ -323,7 +323,7 @@ static int read_profile(void *self, const struct history_cancel *cancel, struct 
 {
 	const struct query *q = self;
 	cleanup(history_closep) struct history *reader = NULL;
-	cleanup(job_profile_done) struct job_profile profile = { 0 };
+	cleanup(history_record_profile_done) struct job_profile profile = { 0 };
 	struct job job;
 	int r = find_job(q, cancel, &reader, &job, err);
 
@@ -419,8 +419,9 @@ int methods_list_recorded(struct methods *m, const struct rpc_server_peer *peer,
 
 static int parse_format(const json_t *params, enum report_format *ret, struct err *err)
 {
-	static const char *const names[] = { [REPORT_AS_MARKDOWN] = "markdown",
-		                             [REPORT_AS_PAGE] = "page" };
+	static const char *const names[] = {
+		[REPORT_AS_MARKDOWN] = "markdown", [REPORT_AS_PAGE] = "page"
+	};
 	const char *name = NULL;
 
 	if (rpc_params_text(params, "format", 16, &name, err) < 0)

@@ -29,20 +29,19 @@ static const struct statement statements[] = {
 static int put_one(struct store *st, const struct snapshot *snap, const struct anomaly *a,
                    struct buf *text, struct err *err)
 {
-	struct anomaly_record row = anomaly_record_of(a, snap, text);
+	struct anomaly_record row = history_record_of_anomaly(a, snap, text);
 	int64_t job = job_table_row(st, a->job);
 
-	return statement_run(st, &statements[0],
-	                     BINDS(bind_int(st->recorder << SCHEMA_EPISODE_BITS | (int64_t)a->seq),
-	                           bind_str(row.kind), bind_int(row.severity),
-	                           bind_real(db_time(row.began_ns)), bind_time(row.ended_ns),
-	                           bind_nonzero(row.process.pid),
-	                           bind_int_if(row.process.pid, (int64_t)row.process.start_ticks),
-	                           bind_nonzero(job), bind_nonzero(job ? row.sheet : 0),
-	                           bind_real(row.value), bind_real(row.peak),
-	                           bind_real(row.threshold), bind_text(row.description, text->len),
-	                           bind_nonzero(row.runs)),
-	                     err);
+	return statement_run(
+		st, &statements[0],
+		BINDS(bind_int(st->recorder << SCHEMA_EPISODE_BITS | (int64_t)a->seq),
+	              bind_str(row.kind), bind_int(row.severity), bind_real(db_time(row.began_ns)),
+	              bind_time(row.ended_ns), bind_nonzero(row.process.pid),
+	              bind_int_if(row.process.pid, (int64_t)row.process.start_ticks),
+	              bind_nonzero(job), bind_nonzero(job ? row.sheet : 0), bind_real(row.value),
+	              bind_real(row.peak), bind_real(row.threshold),
+	              bind_text(row.description, text->len), bind_nonzero(row.runs)),
+		err);
 }
 
 static int put(struct store *st, const struct snapshot *snap, struct err *err)
@@ -73,7 +72,7 @@ static void put_anomalies(struct buf *sql)
 	const char *names[SEVERITY_COUNT];
 
 	for (enum severity i = 0; i < SEVERITY_COUNT; i++)
-		names[i] = severity_name(i);
+		names[i] = anomaly_severity_name(i);
 	buf_puts(sql, "CREATE VIEW anomalies AS SELECT a.id AS id, a.began AS timestamp,"
 	              " a.kind AS anomaly_type, ");
 	column_put_case(sql, "a.severity", names, SEVERITY_COUNT);

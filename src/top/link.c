@@ -140,7 +140,7 @@ void link_close(struct link *l)
 	l->client = NULL;
 	forget(l);
 	buf_done(&l->top);
-	program_names_done(&l->names);
+	live_frame_names_done(&l->names);
 	if (l->host > 0) { /* it ends because its socket is closed */
 		uint64_t deadline_ns = clock_mono_ns() + NS_PER_S;
 
@@ -251,7 +251,7 @@ int link_read(struct link *l, struct err *err)
 			return 0;
 		if (r == 0)
 			r = snapshot_text_find(line, &params) ? take_snapshot(l, params, err)
-			                               : take_answer(l, line, err);
+			                                      : take_answer(l, line, err);
 		if (r < 0)
 			return r;
 		if (before && !l->waiting)

@@ -46,7 +46,7 @@ static enum severity severity_of(const json_t *from)
 	const char *name = rpc_answer_text(from, "severity");
 
 	for (enum severity s = 0; name && s < SEVERITY_COUNT; s++)
-		if (strcmp(severity_name(s), name) == 0)
+		if (strcmp(anomaly_severity_name(s), name) == 0)
 			return s;
 	return SEVERITY_LOW;
 }
@@ -62,11 +62,12 @@ static void fill_gpus(const json_t *snapshot, struct frame_head *h)
 	{
 		if (h->gpus == FRAME_GPUS_MAX)
 			return;
-		h->gpu[h->gpus++] =
-			(struct frame_gpu){ .index = (uint32_t)rpc_answer_u64(gpu, "index"),
-			                    .util_ratio = ratio(gpu, "utilization_pct"),
-			                    .used_bytes = mib(gpu, "memory_used_mb"),
-			                    .total_bytes = mib(gpu, "memory_total_mb") };
+		h->gpu[h->gpus++] = (struct frame_gpu){
+			.index = (uint32_t)rpc_answer_u64(gpu, "index"),
+			.util_ratio = ratio(gpu, "utilization_pct"),
+			.used_bytes = mib(gpu, "memory_used_mb"),
+			.total_bytes = mib(gpu, "memory_total_mb")
+		};
 	}
 }
 
@@ -195,7 +196,7 @@ static void fill_sums(const json_t *status, struct frame *f)
 
 /* ---- what happened --------------------------------------------------------------------------- */
 
-void program_names_done(struct program_names *n)
+void live_frame_names_done(struct program_names *n)
 {
 	struct map_slot slot;
 	size_t it = 0;
@@ -219,7 +220,7 @@ static char *program_of(const char *command)
 static void learn_names(struct program_names *n, const struct frame *f)
 {
 	if (n->of.len > NAMES_MAX)
-		program_names_done(n);
+		live_frame_names_done(n);
 	vec_each(&f->procs, p) {
 		uint64_t known = 0;
 		char *name;
@@ -237,7 +238,8 @@ static const char *name_of(const struct program_names *n, pid_t pid)
 {
 	uint64_t name;
 
-	return n && map_get(&n->of, (uint64_t)pid, &name) ? (const char *)(uintptr_t)name : "process";
+	return n && map_get(&n->of, (uint64_t)pid, &name) ? (const char *)(uintptr_t)name
+	                                                  : "process";
 }
 
 static enum event_kind kind_of(const json_t *e)

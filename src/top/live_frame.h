@@ -12,12 +12,15 @@
 struct program_names {
 	struct map of; /* pid → an owned text */
 };
-void program_names_done(struct program_names *n);
+void live_frame_names_done(struct program_names *n);
 
 /* Any may be NULL. */
 struct live_answers {
-	const json_t *snapshot, *status, *jobs, *events; /* daemon.top, daemon.status, job.list, daemon.events */
-	struct scan processes; /* the list in the snapshot, as it is written */
+	const json_t *snapshot; /* daemon.top */
+	const json_t *status;   /* daemon.status */
+	const json_t *jobs;     /* job.list */
+	const json_t *events;   /* daemon.events */
+	struct scan processes;  /* the list in the snapshot, as it is written */
 	struct program_names *names;
 };
 

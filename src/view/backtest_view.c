@@ -148,7 +148,7 @@ void backtest_view_json(const struct backtest *b, struct json *j)
 			json_u64(j, (*t)->sheet);
 		else
 			json_nil(j);
-		json_put_str(j, "basis", run_basis_name((*t)->basis));
+		json_put_str(j, "basis", past_run_basis_name((*t)->basis));
 		sums_json(&(*t)->sums, j);
 		baselines_json(&(*t)->sums, j);
 		json_end_object(j);

@@ -317,9 +317,9 @@ static void pair_json(struct json *j, const char *key, enum metric_unit unit, st
 {
 	json_open_object(j, key);
 	json_key(j, "a");
-	figure_json(j, unit, pair.a);
+	field_figure_json(j, unit, pair.a);
 	json_key(j, "b");
-	figure_json(j, unit, pair.b);
+	field_figure_json(j, unit, pair.b);
 	json_put_double(j, "ratio", diff_ratio(pair), 4);
 	json_put_str(j, "ratio_is",
 	             isfinite(diff_ratio(pair)) ? diff_bound_key(diff_bound(pair)) : NULL);
@@ -338,7 +338,7 @@ static void job_json(struct json *j, const char *key, const struct job *job, boo
 	json_put_str(j, "outcome", job_outcome(job));
 	json_put_str(j, "result", job_view_result(job).at);
 	json_key(j, "started_at");
-	figure_json(
+	field_figure_json(
 		j, UNIT_NS,
 		(struct figure){ job->started_ns, is_median ? QUALITY_MISSING : QUALITY_EXACT });
 	json_end_object(j);

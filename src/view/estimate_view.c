@@ -48,7 +48,8 @@ static void put_nextflow(struct buf *to, unsigned long long mib, unsigned long l
 		buf_printf(to, "\ntime = '%llu min'", minutes);
 }
 
-void estimate_put_request(const struct type_estimate *e, enum estimate_syntax syntax, struct buf *to)
+void estimate_put_request(const struct type_estimate *e, enum estimate_syntax syntax,
+                          struct buf *to)
 {
 	static void (*const put[ESTIMATE_SYNTAXES])(struct buf *, unsigned long long,
 	                                            unsigned long long) = {
@@ -198,7 +199,7 @@ void estimate_view_json(const struct estimate_query *query, const struct type_es
 	number_json(j, "estimated_duration_seconds", e->time.runs, e->time.value, 1e9);
 	json_put_double(j, "confidence", e->runs ? e->confidence : 0, 3);
 	json_put_u64(j, "sample_size", e->runs);
-	json_put_str(j, "basis", e->runs ? run_basis_name(e->basis) : NULL);
+	json_put_str(j, "basis", e->runs ? past_run_basis_name(e->basis) : NULL);
 	json_put_str(j, "raised", raised[e->raised]);
 	json_put_u64(j, "runs_with_other_options", e->other_shapes);
 	json_put_u64(j, "failed_runs", e->failed);

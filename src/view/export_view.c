@@ -41,7 +41,7 @@ void export_record_line(struct buf *out, const char *type, const struct export_p
 	if (place->job_id)
 		json_put_str(&j, "job_id", place->job_id);
 	json_key(&j, "elapsed");
-	figure_json(&j, UNIT_NS, place->elapsed_ns);
+	field_figure_json(&j, UNIT_NS, place->elapsed_ns);
 	field_table_json(&j, fields, record);
 	end_line(&j);
 }

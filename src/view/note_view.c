@@ -55,7 +55,7 @@ static void put_text(struct buf *to, const struct report *r, const struct report
 		buf_printf(to, "to %s, %s", name, *n->details ? n->details : "sender not known");
 		break;
 	case NOTE_ANOMALY:
-		buf_printf(to, "%.150s, %s%s", n->details, severity_name(n->severity),
+		buf_printf(to, "%.150s, %s%s", n->details, anomaly_severity_name(n->severity),
 		           n->lasts ? ", it lasts" : "");
 		break;
 	case NOTE_DEATH:

@@ -172,7 +172,7 @@ static void put_anomalies(struct json *j, const struct report *r)
 		json_begin_object(j);
 		json_put_str(j, "kind", a->kind);
 		json_put_str(j, "text", a->text);
-		json_put_str(j, "severity", severity_name(a->a.severity));
+		json_put_str(j, "severity", anomaly_severity_name(a->a.severity));
 		put_seconds(j, "from", r, a->a.began_ns);
 		put_seconds(j, "to", r, a->a.ended_ns);
 		json_end_object(j);

@@ -38,7 +38,7 @@ static void put_profile_quality(const struct report *r, const struct job_profile
 	put_quality(j, "unique_pid_count", unique_pids_quality(r));
 	put_quality(j, "syscall_hotspots", r->job.figures[JOB_FIGURE_SYSCALL_TIME].quality);
 	json_key(j, "sheet_metrics");
-	profile_sheet_qualities_json(j, p);
+	record_fields_sheet_qualities_json(j, p);
 	for (size_t i = 0; i < JOB_FIGURE_COUNT; i++)
 		if (job_shows_figure(&r->job, (enum job_figure)i))
 			put_quality(j, job_figures[i].key, r->job.figures[i].quality);
@@ -53,7 +53,7 @@ static void put_profile(const struct report *r, struct json *j)
 	json_put_u64(j, "schema", RECORD_SCHEMA);
 	field_table_json(j, &profile_fields, &p);
 	put_profile_quality(r, &p, j);
-	job_profile_done(&p);
+	history_record_profile_done(&p);
 }
 
 #define RECORD struct report_program
@@ -88,7 +88,8 @@ static void put_notes(const struct report *r, struct json *j)
 {
 	json_open_array(j, "notes");
 	vec_each(&r->notes, n)
-		field_table_json_object(j, &note_fields, &(struct shown_note){ *n, note_view(r, n) });
+		field_table_json_object(j, &note_fields,
+		                        &(struct shown_note){ *n, note_view(r, n) });
 	json_end_array(j);
 }
 

@@ -318,7 +318,7 @@ static void put_note(struct label_lines *f, const struct anomaly *a, uint64_t al
 		snprintf(process, sizeof process, "%.*s %d ", COMM_LEN, a->comm, a->id.pid);
 	rest = text.at + strlen(name) + 2 + strlen(process);
 	arrow = to->unicode ? NULL : strstr(rest, "→");
-	label_lines_begin(f, "note", severity_name(a->severity));
+	label_lines_begin(f, "note", anomaly_severity_name(a->severity));
 	label_lines_part(f, "%s:", name);
 	if (*process)
 		label_lines_join(f, LABEL_WORD, "%.*s", (int)strlen(process) - 1, process);

@@ -100,7 +100,7 @@ static void set_json(const struct figure_set *set, const char *key, enum metric_
 	json_put_u64(j, "jobs", set->known.len);
 	for (size_t i = 0; i < ARRAY_LEN(columns_of_figures); i++) {
 		json_key(j, columns_of_figures[i].key);
-		figure_json(j, unit, figure_at(set, i));
+		field_figure_json(j, unit, figure_at(set, i));
 	}
 	json_open_object(j, "quality");
 	for (size_t i = 0; i < ARRAY_LEN(columns_of_figures); i++)

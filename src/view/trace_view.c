@@ -75,7 +75,7 @@ static void put_figure(struct json *j, const char *key, enum metric_unit unit, s
 	if (!figure_is_known(figure))
 		return;
 	json_key(j, key);
-	metric_json(j, unit, figure.value);
+	field_metric_json(j, unit, figure.value);
 }
 
 /* A process of the trace. */
@@ -104,7 +104,7 @@ void trace_view_begin(struct trace_view *t, struct buf *out, const struct job *j
 	json_put_str(&t->json, "job_type", job->type);
 	json_put_str(&t->json, "result", job_view_result(job).at);
 	json_key(&t->json, "started_at");
-	metric_json(&t->json, UNIT_NS, job->started_ns);
+	field_metric_json(&t->json, UNIT_NS, job->started_ns);
 	json_end_object(&t->json);
 	json_open_array(&t->json, "traceEvents");
 }
@@ -317,12 +317,14 @@ static double value_of(struct figure f, double unit)
 
 static double mib_per_s(struct figure before, struct figure now, uint64_t elapsed_ns)
 {
-	return figure_is_known(now) ? rate_per_s(before.value, now.value, elapsed_ns) / MIB : NAN;
+	return figure_is_known(now) ? metric_rate_per_s(before.value, now.value, elapsed_ns) / MIB
+	                            : NAN;
 }
 
 static double watts(struct figure before, struct figure now, uint64_t elapsed_ns)
 {
-	return figure_is_known(now) ? rate_per_s(before.value, now.value, elapsed_ns) / 1000 : NAN;
+	return figure_is_known(now) ? metric_rate_per_s(before.value, now.value, elapsed_ns) / 1000
+	                            : NAN;
 }
 
 void trace_view_sum(struct trace_view *t, const struct job_sum_record *s)

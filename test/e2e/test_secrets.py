@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Secrets in command lines, in forty forms (test_redaction.c has them all): none reaches a file, a screen or JSON, in any tier."""
+"""Secrets in command lines, in forty forms (test_redact.c has them all): none reaches a file, a screen or JSON, in any tier."""
 import contextlib
 import sqlite3
 import sys

@@ -17,6 +17,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_CHECK(c.anomaly.spike_factor > 1 && c.anomaly.spike_factor <= 1000);
 	FUZZ_CHECK(c.anomaly.runaway_cpu_ratio >= 0.5 && c.anomaly.runaway_cpu_ratio <= 1);
 	FUZZ_CHECK(c.correlation.min_sample_size >= 2 && c.limits.max_processes <= 4194304);
-	config_problems_done(&problems);
+	ini_problems_done(&problems);
 	return 0;
 }

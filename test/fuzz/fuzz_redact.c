@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "model/redaction.h"
+#include "model/redact.h"
 
 #define CANARY "X9canaryX9"
 

@@ -24,12 +24,12 @@ static void read_all(struct scan text, struct csv_format format, struct buf *unq
 	struct err err;
 	int r = csv_split(&text, format, true, unquoted, &row, &err);
 
-	if (r <= 0 || run_file_columns_parse(&row, &reader.columns, &err) < 0)
+	if (r <= 0 || past_run_file_parse_header(&row, &reader.columns, &err) < 0)
 		return;
 	while ((r = csv_split(&text, format, true, unquoted, &row, &err)) != 0)
-		if (r > 0 && run_file_reader_add(&reader, &row, &run, &line, &err) > 0)
+		if (r > 0 && past_run_file_add(&reader, &row, &run, &line, &err) > 0)
 			check_run(&run);
-	if (run_file_reader_add(&reader, NULL, &run, &line, &err) > 0)
+	if (past_run_file_add(&reader, NULL, &run, &line, &err) > 0)
 		check_run(&run);
 }
 

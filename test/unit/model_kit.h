@@ -113,7 +113,7 @@ static inline void kit_ticks_done(struct ticks *w)
 	process_history_done(&w->history);
 	job_history_done(&w->jobs);
 	vec_done(&w->findings);
-	episodes_done(&w->episodes);
+	anomaly_episodes_done(&w->episodes);
 	vec_done(&w->reported);
 }
 
@@ -174,7 +174,7 @@ static inline size_t kit_report(struct ticks *w)
 {
 	kit_judge(w);
 	vec_reset(&w->reported);
-	episodes_feed(&w->episodes, &w->findings, &w->snap, &w->reported);
+	anomaly_episodes_feed(&w->episodes, &w->findings, &w->snap, &w->reported);
 	return w->reported.len;
 }
 

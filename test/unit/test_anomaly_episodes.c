@@ -141,11 +141,11 @@ static void test_anomaly_episodes__all_end_with_the_recorder(void **state)
 	tick(&w, 0, 95);
 	vec_reset(&w.reported);
 	w.snap.wall_ns = KIT_WALL_NS - NS_PER_S;
-	episodes_end(&w.episodes, &w.snap, &w.reported);
+	anomaly_episodes_end(&w.episodes, &w.snap, &w.reported);
 	assert_int_equal(w.reported.len, 1);
 	assert_int_equal(w.reported.at[0].news, ANOMALY_ENDED);
 	assert_int_equal(w.reported.at[0].ended_wall_ns, KIT_WALL_NS); /* the clock was set back */
-	episodes_end(&w.episodes, &w.snap, &w.reported);
+	anomaly_episodes_end(&w.episodes, &w.snap, &w.reported);
 	assert_int_equal(w.reported.len, 1);
 	kit_ticks_done(&w);
 }

@@ -35,7 +35,7 @@ static int teardown(void **state)
 
 	nftw(t->root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 	config_files_done(&t->files);
-	config_problems_done(&t->problems);
+	ini_problems_done(&t->problems);
 	free(t);
 	return 0;
 }

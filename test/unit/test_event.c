@@ -76,13 +76,13 @@ static void test_event__has_five_kinds_in_the_view(void **state)
 	assert_string_equal(event_name(EVENT_OOM), "oom");
 }
 
-static void test_rate_per_s__is_unknown_when_nothing_can_be_known(void **state)
+static void test_metric_rate_per_s__is_unknown_when_nothing_can_be_known(void **state)
 {
 	(void)state;
-	assert_true(isnan(rate_per_s(5, 4, 1000)));
-	assert_true(isnan(rate_per_s(4, 5, 0)));
-	assert_true(rate_per_s(0, 500, 500000000) == 1000.0);
-	assert_true(rate_per_s(7, 7, 1) == 0.0);
+	assert_true(isnan(metric_rate_per_s(5, 4, 1000)));
+	assert_true(isnan(metric_rate_per_s(4, 5, 0)));
+	assert_true(metric_rate_per_s(0, 500, 500000000) == 1000.0);
+	assert_true(metric_rate_per_s(7, 7, 1) == 0.0);
 }
 
 static void test_metrics__have_a_key_of_their_own_and_help(void **state)
@@ -105,5 +105,5 @@ RUN_TESTS(TEST(test_event_details__names_the_sender),
           TEST(test_event_details__names_the_sender_of_a_passed_on_signal),
           TEST(test_event_details__mentions_core_and_inferred),
           TEST(test_event__has_five_kinds_in_the_view),
-          TEST(test_rate_per_s__is_unknown_when_nothing_can_be_known),
+          TEST(test_metric_rate_per_s__is_unknown_when_nothing_can_be_known),
           TEST(test_metrics__have_a_key_of_their_own_and_help))

@@ -130,7 +130,8 @@ static size_t count_busy(const char *dir, size_t *ret_rates)
 		assert_true(isnan(snap.psi_io_ratio) || fabs(snap.psi_io_ratio - 0.5) < 0.001);
 		n += !isnan(snap.psi_io_ratio);
 		vec_each(&snap.procs, p) {
-			assert_true(isnan(p->write_bytes_per_s) || fabs(p->write_bytes_per_s - 3000) < 1);
+			assert_true(isnan(p->write_bytes_per_s) ||
+			            fabs(p->write_bytes_per_s - 3000) < 1);
 			*ret_rates += !isnan(p->write_bytes_per_s);
 		}
 	}
@@ -165,7 +166,8 @@ static void test_reader_next_snapshot__takes_rates_from_the_counters_of_two(void
 	assert_int_equal(count_busy(dir, &rates), 2 * 199);
 	assert_true(rates > 150); /* unknown only where a keyframe begins */
 	while (more)
-		assert_int_equal(store_retain_step(st_a, &keep, a.wall_ns, a.boot_ns, &more, &err), 0);
+		assert_int_equal(store_retain_step(st_a, &keep, a.wall_ns, a.boot_ns, &more, &err),
+		                 0);
 	assert_true(count_busy(dir, &rates) >= 2);
 	store_close(st_a);
 	store_close(st_b);
@@ -503,7 +505,7 @@ static void test_reader_profile__sums_the_kernels_totals(void **state)
 	assert_int_equal(profile.peak_rss_bytes.quality, QUALITY_SAMPLED); /* no high-water mark */
 	assert_true(profile.sheets.len == 3 && profile.sheets.at[0].num == 1);
 	assert_true(profile.peak_rss_bytes.value >= profile.sheets.at[0].peak_rss_bytes.value);
-	job_profile_done(&profile);
+	history_record_profile_done(&profile);
 	assert_int_equal(history_profile(r, KEY("nothing"), &profile, &err), -ENOENT);
 	history_close(r);
 	store_close(st);
@@ -546,8 +548,8 @@ static void test_reader_profile__survives_the_rows_of_its_processes(void **state
 	assert_int_equal(history_profile(r, KEY("old"), &after, &err), 0);
 	assert_int_equal(after.cpu_time_ns.value, before.cpu_time_ns.value);
 	assert_int_equal(after.peak_rss_bytes.value, before.peak_rss_bytes.value);
-	job_profile_done(&before);
-	job_profile_done(&after);
+	history_record_profile_done(&before);
+	history_record_profile_done(&after);
 	history_close(r);
 	store_close(st);
 	world_done(&w);

@@ -24,7 +24,7 @@ static void assert_problem(const char *text, const char *problem)
 	read_text(&o, text, strlen(text));
 	assert_int_equal(o.problems.list.len, 1);
 	assert_string_equal(o.problems.list.at[0].text, problem);
-	config_problems_done(&o.problems);
+	ini_problems_done(&o.problems);
 }
 
 static void test_ini__reads_sections_comments_blanks_and_crlf(void **state)
@@ -110,7 +110,7 @@ static void test_ini__refuses_nul_bytes(void **state)
 	assert_string_equal(o.problems.list.at[0].text,
 	                    "a.conf:2: a NUL byte; this is not a text file");
 	assert_string_equal(o.config.profiler.storage_path, "");
-	config_problems_done(&o.problems);
+	ini_problems_done(&o.problems);
 }
 
 static void test_ini__reports_all_problems_up_to_a_ceiling(void **state)
@@ -124,7 +124,7 @@ static void test_ini__reports_all_problems_up_to_a_ceiling(void **state)
 	read_text(&o, text.at, text.len);
 	assert_int_equal(o.problems.list.len, CONFIG_PROBLEMS_MAX);
 	assert_int_equal(o.problems.dropped, 5);
-	config_problems_done(&o.problems);
+	ini_problems_done(&o.problems);
 	buf_done(&text);
 }
 

@@ -76,7 +76,7 @@ static void launch(struct fixture *f, const struct job *job, char *const *argv)
 	struct launcher *launcher = NULL;
 	struct err err;
 
-	launch_inherited_save(&inherited, SIG_DFL);
+	launcher_save_inherited(&inherited, SIG_DFL);
 	assert_int_equal(loop_new(&f->loop, &err), 0);
 	assert_int_equal(launcher_new(f->loop, &inherited, &launcher, &err), 0);
 	assert_int_equal(jobhost_new(f->loop, launcher, &options, &f->host, &err), 0);

@@ -20,13 +20,15 @@ static const char jobs[] =
 	"\"last_completed_sheet\":1,\"current_sheet\":2,\"allowed_memory_mb\":512.0,\"sheets\":["
 	"{\"sheet_num\":2,\"label\":\"fit\",\"status\":\"running\",\"started_at\":1794752510.0}]}]}";
 
-static const char status[] = "{\"interval_seconds\":1.0,\"jobs\":[{\"job_id\":\"train\",\"cpu_percent\":160.0,\"used_mb\":3.0}],"
-			     "\"anomalies_active\":[{\"timestamp\":1794752580.0,\"anomaly_type\":\"memory_spike\",\"severity\":"
-			     "\"high\",\"pid\":12,\"job_id\":\"train\",\"description\":\"memory spike: a 12\"}]}";
+static const char status[] =
+	"{\"interval_seconds\":1.0,\"jobs\":[{\"job_id\":\"train\",\"cpu_percent\":160.0,\"used_mb\":3.0}],"
+	"\"anomalies_active\":[{\"timestamp\":1794752580.0,\"anomaly_type\":\"memory_spike\",\"severity\":"
+	"\"high\",\"pid\":12,\"job_id\":\"train\",\"description\":\"memory spike: a 12\"}]}";
 
-static const char events[] = "{\"events\":[{\"timestamp\":1794752586.0,\"pid\":12,\"event_type\":\"kill\",\"signal_num\":9,"
-			     "\"job_id\":\"train\",\"details\":\"sent by the kernel\"},{\"timestamp\":1794752585.0,\"pid\":12,"
-			     "\"event_type\":\"exit\",\"exit_code\":1,\"job_id\":\"train\"}]}";
+static const char events[] =
+	"{\"events\":[{\"timestamp\":1794752586.0,\"pid\":12,\"event_type\":\"kill\",\"signal_num\":9,"
+	"\"job_id\":\"train\",\"details\":\"sent by the kernel\"},{\"timestamp\":1794752585.0,\"pid\":12,"
+	"\"event_type\":\"exit\",\"exit_code\":1,\"job_id\":\"train\"}]}";
 
 static json_t *load(const char *text)
 {
@@ -57,10 +59,13 @@ static void test_live_frame__has_what_the_server_answered_and_no_more(void **sta
 	assert_int_equal(f.procs.len, 2);
 	assert_string_equal(frame_str(&f, f.procs.at[0].command), "a \"b\"\x1b{[");
 	assert_string_equal(frame_str(&f, f.procs.at[0].call), "futex 41%");
-	assert_true(f.procs.at[0].figure[FRAME_CPU] == 1.5 && isnan(f.procs.at[0].figure[FRAME_FDS]) && f.procs.at[0].figure[FRAME_IO] == 10);
+	assert_true(f.procs.at[0].figure[FRAME_CPU] == 1.5 &&
+	            isnan(f.procs.at[0].figure[FRAME_FDS]) && f.procs.at[0].figure[FRAME_IO] == 10);
 	assert_true(f.procs.at[0].job == 0 && f.procs.at[0].sheet == 2 && f.procs.at[1].job == -1);
-	assert_true(isnan(f.procs.at[1].figure[FRAME_CPU]) && isnan(f.procs.at[1].figure[FRAME_MEM]));
-	assert_true(f.jobs.at[0].figure[FRAME_CPU] == 1.6 && !isnan(f.jobs.at[0].measured[FRAME_MEM]));
+	assert_true(isnan(f.procs.at[1].figure[FRAME_CPU]) &&
+	            isnan(f.procs.at[1].figure[FRAME_MEM]));
+	assert_true(f.jobs.at[0].figure[FRAME_CPU] == 1.6 &&
+	            !isnan(f.jobs.at[0].measured[FRAME_MEM]));
 	assert_int_equal(f.sheets.at[0].procs, 1);
 	assert_int_equal(f.anomalies.len, 1);
 	/* The job and its sheet began, the anomaly, the kill; the exit by itself is left out. */
@@ -70,16 +75,20 @@ static void test_live_frame__has_what_the_server_answered_and_no_more(void **sta
 		json_decref(loaded[i]);
 	from.events = from.status = NULL;
 	from.snapshot = loaded[0] = load(head.at);
-	from.jobs = loaded[1] = load("{\"jobs\":[{\"job_id\":\"train\",\"status\":\"failed\",\"signal_num\":9,\"ended_at\":7.0,"
-	                             "\"result\":\"out of memory (own limit 1.0 GiB)\"},"
-	                             "{\"job_id\":\"old\",\"status\":\"failed\",\"signal_num\":9}]}");
+	from.jobs = loaded[1] = load(
+		"{\"jobs\":[{\"job_id\":\"train\",\"status\":\"failed\",\"signal_num\":9,\"ended_at\":7.0,"
+		"\"result\":\"out of memory (own limit 1.0 GiB)\"},"
+		"{\"job_id\":\"old\",\"status\":\"failed\",\"signal_num\":9}]}");
 	live_frame_fill(&from, FRAME_DAEMON, NULL, &f);
-	assert_string_equal(frame_str(&f, f.jobs.at[0].result), "out of memory (own limit 1.0 GiB)");
-	assert_string_equal(frame_str(&f, f.events.at[0].what), "FAILED: out of memory (own limit 1.0 GiB)");
-	assert_string_equal(frame_str(&f, f.jobs.at[1].result), "SIGKILL"); /* an older server has no words */
+	assert_string_equal(frame_str(&f, f.jobs.at[0].result),
+	                    "out of memory (own limit 1.0 GiB)");
+	assert_string_equal(frame_str(&f, f.events.at[0].what),
+	                    "FAILED: out of memory (own limit 1.0 GiB)");
+	assert_string_equal(frame_str(&f, f.jobs.at[1].result),
+	                    "SIGKILL"); /* an older server has no words */
 	json_decref(loaded[0]);
 	json_decref(loaded[1]);
-	program_names_done(&names);
+	live_frame_names_done(&names);
 	buf_done(&head);
 	frame_done(&f);
 }
@@ -123,7 +132,7 @@ static void test_live_frame__shows_deaths_whatever_the_number_of_sheets(void **s
 	                    "sheet 30000 is done");
 	for (size_t i = 0; i < ARRAY_LEN(loaded); i++)
 		json_decref(loaded[i]);
-	program_names_done(&names);
+	live_frame_names_done(&names);
 	frame_done(&f);
 }
 
@@ -183,7 +192,8 @@ static void test_live_frame__shows_one_job_of_one_user(void **state)
 {
 	static const struct {
 		uint32_t uid;
-		size_t events, anomalies; /* job, sheet, and the anomaly of one or the kill of the other */
+		/* Job, sheet, and the anomaly of one or the kill of the other. */
+		size_t events, anomalies;
 	} cases[] = { { 0, 3, 1 }, { 1000, 3, 0 } };
 	struct frame f = { 0 };
 
@@ -223,9 +233,12 @@ static void test_snapshot_text__knows_answers_from_notifications(void **state)
 {
 	struct scan ignored;
 
-	assert_false(snapshot_text_find(scan_str("{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}"), &ignored));
-	assert_false(snapshot_text_find(scan_str("{\"method\":\"bus.event\",\"params\":{}}"), &ignored));
-	assert_true(snapshot_text_find(scan_str("{\"method\": \"daemon.top\", \"params\": {}}"), &ignored));
+	assert_false(snapshot_text_find(scan_str("{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}"),
+	                                &ignored));
+	assert_false(
+		snapshot_text_find(scan_str("{\"method\":\"bus.event\",\"params\":{}}"), &ignored));
+	assert_true(snapshot_text_find(scan_str("{\"method\": \"daemon.top\", \"params\": {}}"),
+	                               &ignored));
 }
 
 RUN_TESTS(TEST(test_live_frame__has_what_the_server_answered_and_no_more),

@@ -31,7 +31,7 @@ static void begin(struct run_file_reader *r, const char *header)
 
 	*r = (struct run_file_reader){ 0 };
 	split(header, &row);
-	assert_int_equal(run_file_columns_parse(&row, &r->columns, &err), 0);
+	assert_int_equal(past_run_file_parse_header(&row, &r->columns, &err), 0);
 }
 
 static int add(struct run_file_reader *r, const char *line, struct past_run *ret, struct err *err)
@@ -41,7 +41,7 @@ static int add(struct run_file_reader *r, const char *line, struct past_run *ret
 
 	if (line)
 		split(line, &row);
-	return run_file_reader_add(r, line ? &row : NULL, ret, &number, err);
+	return past_run_file_add(r, line ? &row : NULL, ret, &number, err);
 }
 
 static void test_run_file__reads_a_row_of_csv(void **state)
@@ -130,7 +130,7 @@ static void test_run_file__names_the_column_that_is_missing(void **state)
 	struct err err;
 
 	split("job_type,started_at,peak_used_mb", &row);
-	assert_int_equal(run_file_columns_parse(&row, &columns, &err), -EBADMSG);
+	assert_int_equal(past_run_file_parse_header(&row, &columns, &err), -EBADMSG);
 	assert_string_equal(err.msg, "the header has no column 'duration_seconds'");
 }
 

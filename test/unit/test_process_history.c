@@ -15,8 +15,8 @@ static uint64_t earliest(const struct ticks *w, double *ret_age_s)
 {
 	uint64_t rss, boot_ns;
 
-	assert_true(trail_earliest(process_history_trail(&w->history, 0), w->snap.boot_ns, &rss,
-	                           &boot_ns));
+	assert_true(process_history_earliest(process_history_trail(&w->history, 0), w->snap.boot_ns,
+	                                     &rss, &boot_ns));
 	*ret_age_s = (double)(w->snap.boot_ns - boot_ns) / 1e9;
 	return rss;
 }
@@ -107,7 +107,7 @@ static void test_process_history__keeps_one_trail_per_process(void **state)
 			uint64_t rss, boot_ns;
 
 			assert_true(proc_id_eq(t->id, p->s.id));
-			assert_true(trail_earliest(t, w.snap.boot_ns, &rss, &boot_ns));
+			assert_true(process_history_earliest(t, w.snap.boot_ns, &rss, &boot_ns));
 			assert_int_equal(rss, (uint64_t)p->s.id.pid * KIT_MIB);
 		}
 		assert_true(w.history.trails.len <= 200);

@@ -60,7 +60,7 @@ static void assert_jobs_are_whole(const char *dir)
 	assert_int_equal(marks, 1);
 	assert_int_equal(history_profile(r, KEY("build"), &profile, &err), 0);
 	assert_int_equal(profile.spawns.value, 7);
-	job_profile_done(&profile);
+	history_record_profile_done(&profile);
 	history_close(r);
 }
 

@@ -245,7 +245,7 @@ static void test_snapshot_json__writes_the_largest_values_as_numbers(void **stat
 		struct buf out = { 0 };
 		struct json j = { .out = &out };
 
-		metric_json(&j, units[i], UINT64_MAX);
+		field_metric_json(&j, units[i], UINT64_MAX);
 		assert_true(strspn(out.at, "0123456789.") == out.len);
 		buf_done(&out);
 	}

@@ -17,7 +17,7 @@ static void add(struct all_type_stats *all, const char *type, enum job_status st
 	if (used_mib)
 		job.figures[JOB_FIGURE_PEAK_USED] = (struct figure){ used_mib << 20,
 			                                             QUALITY_SAMPLED };
-	assert_int_equal(all_type_stats_add(all, &job), 0);
+	assert_int_equal(type_stats_all_add(all, &job), 0);
 }
 
 static struct all_type_stats two_types(void)
@@ -47,7 +47,7 @@ static void test_all_type_stats__counts_jobs_and_leaves_out_unfinished_ones(void
 	assert_int_equal(train->figures[TYPE_TIME].known.len, 21);
 	assert_int_equal(train->largest, 1);
 	assert_int_equal(all.types.at[1].largest, 1);
-	all_type_stats_done(&all);
+	type_stats_all_done(&all);
 }
 
 static void assert_view(struct style style, const char *golden)
@@ -59,7 +59,7 @@ static void assert_view(struct style style, const char *golden)
 	assert_golden(golden, &out);
 	assert_null(strstr(out.at, " \n"));
 	buf_done(&out);
-	all_type_stats_done(&all);
+	type_stats_all_done(&all);
 }
 
 static void test_stats_view__shows_the_spread_of_each_figure(void **state)
@@ -80,7 +80,7 @@ static void test_stats_json__holds_the_same(void **state)
 	buf_putc(&out, '\n');
 	assert_golden("stats.json", &out);
 	buf_done(&out);
-	all_type_stats_done(&all);
+	type_stats_all_done(&all);
 }
 
 RUN_TESTS(TEST(test_all_type_stats__counts_jobs_and_leaves_out_unfinished_ones),

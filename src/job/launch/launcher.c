@@ -386,7 +386,7 @@ static void let_go_of_files(struct launcher *l)
 	close(fd);
 }
 
-void launch_inherited_save(struct launch_inherited *i, void (*sigpipe)(int))
+void launcher_save_inherited(struct launch_inherited *i, void (*sigpipe)(int))
 {
 	*i = (struct launch_inherited){ .pipe.sa_handler = sigpipe };
 	pthread_sigmask(SIG_SETMASK, NULL, &i->mask);
@@ -408,7 +408,7 @@ static int set_exec_error(struct err *err, const char *name, int error)
 	return err_set(err, code, "%.200s: %s", name, strerror(code));
 }
 
-int launch_unwatched(const struct launch_inherited *i, char *const *argv, struct err *err)
+int launcher_run_unwatched(const struct launch_inherited *i, char *const *argv, struct err *err)
 {
 	signal(SIGCHLD, SIG_IGN); /* pending ones are about our own helpers */
 	(void)prctl(PR_SET_CHILD_SUBREAPER, i->subreaper);
@@ -585,7 +585,6 @@ pid_t launcher_pid(const struct launcher *l)
 {
 	return l->pid;
 }
-
 
 void launcher_set_deadline(struct launcher *l, uint64_t mono_ns)
 {

@@ -18,7 +18,7 @@ struct launcher;
 struct launch_end {
 	pid_t pid;
 	uint64_t start_ticks; /* as in struct proc_id; 0: not known */
-	bool has_exit_code; /* a code or a signal, never both */
+	bool has_exit_code;   /* a code or a signal, never both */
 	int exit_code, signal;
 	bool core_dumped;
 	struct rusage usage;
@@ -58,10 +58,10 @@ struct launch_inherited {
 };
 
 /* Call it before any of it is changed; `sigpipe` is the disposition of SIGPIPE before we ignored it. */
-void launch_inherited_save(struct launch_inherited *i, void (*sigpipe)(int));
+void launcher_save_inherited(struct launch_inherited *i, void (*sigpipe)(int));
 /* The fallback if recording fails before it started: this process becomes the command, as it would
  * have been without us. Returns only if there is no such program (-ENOENT), or it cannot be run. */
-int launch_unwatched(const struct launch_inherited *i, char *const *argv, struct err *err)
+int launcher_run_unwatched(const struct launch_inherited *i, char *const *argv, struct err *err)
 	must_check;
 
 /* Takes over the signals and starts the group-signal detector. Call it first, while this process is

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pidns.bpf.h - process ids as the reader's pid namespace sees them.
  *
- * Both are set before the programs are loaded (pidns_load.h): in the initial namespace, where most
+ * Both are set before the programs are loaded (bpf_pidns.h): in the initial namespace, where most
  * readers are, the verifier then throws out all that deals with nested ones. */
 #pragma once
 

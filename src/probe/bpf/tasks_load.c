@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "probe/bpf/bpf_call.h"
-#include "probe/bpf/pidns_load.h"
+#include "probe/bpf/bpf_pidns.h"
 #include "probe/bpf/task_record.h"
 
 struct tasks_load {
@@ -20,7 +20,7 @@ int tasks_load_open(int root_fd, unsigned cpus, struct tasks_load **ret, struct 
 	cleanup(tasks_load_closep) struct tasks_load *load = xcalloc(1, sizeof *load);
 	struct pidns ns;
 
-	if (pidns_find(root_fd, &ns, err) < 0)
+	if (bpf_pidns_find(root_fd, &ns, err) < 0)
 		return -err->code;
 	load->skel = tasks_skel__open();
 	if (!load->skel)

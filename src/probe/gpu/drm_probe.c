@@ -115,7 +115,7 @@ static int drm_open(const struct probe_env *env, void **ret_self, struct err *er
 		return err_set(err, ENODEV, "no GPU of AMD, Intel or another vendor found");
 	own->clients = drm_clients_new();
 	own->search = drm_search_new();
-	own->first_index = nvidia_is_expected(env) ? GPU_INDEX_OTHERS : 0;
+	own->first_index = gpu_probe_expects_nvidia(env) ? GPU_INDEX_OTHERS : 0;
 	self = gpu_probe_new(env, &vendor);
 	self->own = TAKE_PTR(own);
 	*ret_self = self;

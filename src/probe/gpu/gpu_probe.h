@@ -49,4 +49,4 @@ void gpu_probe_close(void *self);
 	.close = gpu_probe_close
 
 /* Whether NVIDIA's own driver is here, or is to be asked all the same. */
-bool nvidia_is_expected(const struct probe_env *env);
+bool gpu_probe_expects_nvidia(const struct probe_env *env);

@@ -31,7 +31,7 @@ static bool is_test(void)
 	return secure_getenv(GPU_ENV_NVML) || secure_getenv(GPU_ENV_SMI);
 }
 
-bool nvidia_is_expected(const struct probe_env *env)
+bool gpu_probe_expects_nvidia(const struct probe_env *env)
 {
 	return env->gpu_insist || is_test() || has_device(env);
 }
@@ -117,7 +117,7 @@ static int nvidia_open(const struct probe_env *env, const struct gpu_vendor *ven
 {
 	if (gpu_probe_check(env, err) < 0)
 		return -err->code;
-	if (!nvidia_is_expected(env))
+	if (!gpu_probe_expects_nvidia(env))
 		return err_set(err, ENODEV, "no NVIDIA device found");
 	*ret_self = gpu_probe_new(env, vendor);
 	return 0;

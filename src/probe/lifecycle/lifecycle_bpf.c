@@ -9,7 +9,7 @@
 #include "probe/bpf/bpf_call.h"
 #include "probe/bpf/grace_period.h"
 #include "probe/bpf/lifecycle_record.h"
-#include "probe/bpf/pidns_load.h"
+#include "probe/bpf/bpf_pidns.h"
 #include "probe/lifecycle/lifecycle_reader.h"
 #include "probe/lifecycle/ring_buffer.h"
 #include "probe/probe.h"
@@ -56,7 +56,7 @@ static int load_programs(struct lifecycle_bpf *p, int root_fd, size_t ring_bytes
 	struct pidns ns;
 	int r;
 
-	if (pidns_find(root_fd, &ns, err) < 0)
+	if (bpf_pidns_find(root_fd, &ns, err) < 0)
 		return -err->code;
 	p->reader.is_nested = ns.level > 0;
 	p->skel = lifecycle_skel__open();

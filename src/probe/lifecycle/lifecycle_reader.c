@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "model/redaction.h"
+#include "model/redact.h"
 #include "probe/bpf/lifecycle_record.h"
 
 static_assert(LIFE_COMM_BYTES == COMM_LEN, "names are copied whole");

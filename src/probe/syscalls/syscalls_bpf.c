@@ -11,7 +11,7 @@
 
 #include "model/flight.h"
 #include "probe/bpf/bpf_call.h"
-#include "probe/bpf/pidns_load.h"
+#include "probe/bpf/bpf_pidns.h"
 #include "probe/bpf/syscall_record.h"
 #include "probe/lifecycle/ring_buffer.h"
 #include "probe/probe.h"
@@ -67,7 +67,7 @@ static int load_programs(struct syscalls_bpf *p, const struct probe_env *env, st
 	struct pidns ns;
 	int r;
 
-	if (pidns_find(env->root_fd, &ns, err) < 0)
+	if (bpf_pidns_find(env->root_fd, &ns, err) < 0)
 		return -err->code;
 	p->skel = syscalls_skel__open();
 	if (!p->skel)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "model/redaction.h"
+#include "model/redact.h"
 #include "model/process_slots.h"
 
 #define EMPTY_TRIES                                                                                \

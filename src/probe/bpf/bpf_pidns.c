@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "probe/bpf/pidns_load.h"
+#include "probe/bpf/bpf_pidns.h"
 
 #include <errno.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static int run_program(const struct pidns_skel *skel, struct err *err)
 	return 0;
 }
 
-int pidns_find(int root_fd, struct pidns *ret, struct err *err)
+int bpf_pidns_find(int root_fd, struct pidns *ret, struct err *err)
 {
 	struct pidns_skel *skel;
 	int r;

@@ -1,31 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/door_follower.h"
+#include "serve/door_follower.h"
 
 #include <dirent.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "serve/job_from_json.h"
 #include "engine/job_input.h"
 #include "engine/registry.h"
 #include "rpc/rpc_answer.h"
 #include "rpc/rpc_client.h"
+#include "serve/job_from_json.h"
 
 #define DOORS_MAX 256
 #define PATIENCE_NS (200 * NS_PER_MS)
+#define PAUSE_MIN_NS (2 * NS_PER_S)
+#define PAUSE_MAX_NS (16 * NS_PER_S)
 
 struct door {
 	char id[JOB_ID_MAX];
-	struct rpc_client *client;
-	job_handle job; /* -1: not registered yet */
+	struct rpc_client *client; /* NULL: not open */
+	job_handle job;            /* -1: not registered yet */
 	bool is_seen;
+	/* It did not answer: its recorder was stopped, say. It is not asked before `after_ns`. */
+	uint64_t pause_ns, after_ns;
 };
 
 struct door_follower {
 	struct engine *engine;
 	char *dir;
 	VEC(struct door) doors;
+	size_t asked; /* the one that was asked last */
 };
 
 struct door_follower *door_follower_new(struct engine *engine, const char *jobs_dir)
@@ -37,21 +42,36 @@ struct door_follower *door_follower_new(struct engine *engine, const char *jobs_
 	return f;
 }
 
-static json_t *ask(struct door *d, const char *method)
+/* Waiting for it holds up the caller's loop: a door that does not answer is left alone for ever longer pauses. */
+static void pause_door(struct door *d)
 {
+	rpc_client_close(d->client);
+	d->client = NULL;
+	d->pause_ns = d->pause_ns ? MIN(2 * d->pause_ns, PAUSE_MAX_NS) : PAUSE_MIN_NS;
+	d->after_ns = clock_mono_ns() + d->pause_ns;
+}
+
+static json_t *ask(const struct door_follower *f, struct door *d, const char *method)
+{
+	uint64_t now_ns = clock_mono_ns(), deadline_ns = now_ns + PATIENCE_NS;
+	cleanup(freep) char *path = xasprintf("%s/%s/sock", f->dir, d->id);
 	json_t *answer = NULL;
 	struct err err;
 
-	if (rpc_client_call(d->client, method, NULL, clock_mono_ns() + PATIENCE_NS, &answer, &err) <
-	    0)
+	if (now_ns < d->after_ns)
 		return NULL;
+	if ((!d->client && rpc_client_open(path, deadline_ns, &d->client, &err) < 0) ||
+	    rpc_client_call(d->client, method, NULL, deadline_ns, &answer, &err) < 0)
+		pause_door(d);
+	else
+		d->pause_ns = 0;
 	return answer;
 }
 
 /* The first process of the job is the recorder's child. */
-static pid_t first_process(struct door *d, pid_t recorder)
+static pid_t first_process(const struct door_follower *f, struct door *d, pid_t recorder)
 {
-	json_t *top = ask(d, "daemon.top");
+	json_t *top = ask(f, d, "daemon.top");
 	size_t i;
 	json_t *p;
 	pid_t found = 0;
@@ -67,13 +87,13 @@ static pid_t first_process(struct door *d, pid_t recorder)
 
 static void register_job(struct door_follower *f, struct door *d, const json_t *listed)
 {
-	json_t *status = ask(d, "daemon.status");
+	json_t *status = ask(f, d, "daemon.status");
 	pid_t recorder = (pid_t)rpc_answer_u64(status, "pid"), pid;
 	struct job job = job_from_json(listed);
 	struct err err;
 
 	json_decref(status);
-	pid = recorder ? first_process(d, recorder) : 0;
+	pid = recorder ? first_process(f, d, recorder) : 0;
 	if (!pid || job.status != JOB_RUNNING)
 		return;
 	job.handle = -1;
@@ -131,7 +151,7 @@ static void follow_sheet(struct door_follower *f, const struct door *d, const js
 
 static void follow(struct door_follower *f, struct door *d)
 {
-	json_t *answer = ask(d, "job.list"), *sheet;
+	json_t *answer = ask(f, d, "job.list"), *sheet;
 	const json_t *listed = json_array_get(json_object_get(answer, "jobs"), 0);
 	uint32_t total = (uint32_t)rpc_answer_u64(listed, "total_sheets");
 	size_t i;
@@ -144,32 +164,23 @@ static void follow(struct door_follower *f, struct door *d)
 	json_decref(answer);
 }
 
-static void open_door(struct door_follower *f, const char *id)
+static void see_door(struct door_follower *f, const char *id)
 {
-	cleanup(freep) char *path = xasprintf("%s/%s/sock", f->dir, id);
-	struct rpc_client *client = NULL;
 	struct door *d;
-	struct err err;
 
 	vec_each(&f->doors, known)
 		if (strcmp(known->id, id) == 0) {
 			known->is_seen = true;
 			return;
 		}
-	if (rpc_client_open(path, clock_mono_ns() + PATIENCE_NS, &client, &err) < 0)
-		return;
 	d = vec_push(&f->doors, DOORS_MAX);
-	if (!d) {
-		rpc_client_close(client);
+	if (!d)
 		return;
-	}
+	*d = (struct door){ .job = -1, .is_seen = true };
 	memcpy(d->id, id, strlen(id) + 1);
-	d->client = client;
-	d->job = -1;
-	d->is_seen = true;
 }
 
-void door_follower_look(struct door_follower *f)
+static void see_doors(struct door_follower *f)
 {
 	DIR *dir = opendir(f->dir);
 	const struct dirent *entry;
@@ -178,18 +189,32 @@ void door_follower_look(struct door_follower *f)
 		d->is_seen = false;
 	while (dir && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.' && strlen(entry->d_name) < JOB_ID_MAX)
-			open_door(f, entry->d_name);
+			see_door(f, entry->d_name);
 	if (dir)
 		closedir(dir);
+}
+
+static void forget_removed_doors(struct door_follower *f)
+{
 	for (size_t i = f->doors.len; i-- > 0;) {
 		struct door *d = &f->doors.at[i];
 
-		if (d->is_seen) {
-			follow(f, d);
+		if (d->is_seen)
 			continue;
-		}
 		rpc_client_close(d->client);
 		*d = f->doors.at[--f->doors.len];
+	}
+}
+
+void door_follower_ask(struct door_follower *f)
+{
+	uint64_t end_ns = clock_mono_ns() + PATIENCE_NS;
+
+	see_doors(f);
+	forget_removed_doors(f);
+	for (size_t n = f->doors.len; n && clock_mono_ns() < end_ns; n--) {
+		f->asked = (f->asked + 1) % f->doors.len;
+		follow(f, &f->doors.at[f->asked]);
 	}
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* job_properties.h - the finished jobs of one type as a table: each property that could go with failure, of each job.
+/* property_table.h - the finished jobs of one type as a table: each property that could go with failure, of each job.
  * Properties that are a consequence of failure, such as exit codes, are left out. */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* redaction.h - removes secrets from command lines and from text of clients, before anything is
+/* redact.h - removes secrets from command lines and from text of clients, before anything is
  * stored, shown or sent. When in doubt it hides: if the end of a secret is uncertain, the rest of the
  * argument is masked. */
 #pragma once

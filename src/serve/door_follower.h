@@ -8,6 +8,7 @@
 struct door_follower;
 
 struct door_follower *door_follower_new(struct engine *engine, const char *jobs_dir);
-/* Asks each door; one that does not answer within a moment is asked again the next time. */
-void door_follower_look(struct door_follower *f);
+/* Asks one door after the other, until 0.2 s are over; the rest come first the next time. One that does not answer for as long
+ * is asked again after a pause. */
+void door_follower_ask(struct door_follower *f);
 void door_follower_free(struct door_follower *f); /* NULL is fine */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/redaction.h"
+#include "model/redact.h"
 
 #include <stdbool.h>
 #include <string.h>

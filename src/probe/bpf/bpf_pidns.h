@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pidns_load.h - which pid namespace we are in, for the programs that report process ids. */
+/* bpf_pidns.h - which pid namespace we are in, for the programs that report process ids. */
 #pragma once
 
 #include <stdint.h>
@@ -11,4 +11,4 @@ struct pidns {
 	uint64_t reader; /* its address; not needed for the initial one */
 };
 
-int pidns_find(int root_fd, struct pidns *ret, struct err *err) must_check;
+int bpf_pidns_find(int root_fd, struct pidns *ret, struct err *err) must_check;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/redaction.h"
+#include "model/redact.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -21,7 +21,7 @@ static void check(const char *line, const char *expected)
 	assert_string_equal(got, expected);
 }
 
-static void test_redaction__joins_arguments_and_trims_the_end(void **state)
+static void test_redact__joins_arguments_and_trims_the_end(void **state)
 {
 	(void)state;
 	check("sleep|3600|", "sleep 3600");
@@ -55,7 +55,7 @@ static void test_redact_value__masks_the_whole_value_of_a_secret_name(void **sta
 	check_value("", "token=c", "token=***");
 }
 
-static void test_redaction__masks_passwords_of_mysql_and_relatives(void **state)
+static void test_redact__masks_passwords_of_mysql_and_relatives(void **state)
 {
 	(void)state;
 	check("mysql|-pcanary|", "mysql -p***");
@@ -69,7 +69,7 @@ static void test_redaction__masks_passwords_of_mysql_and_relatives(void **state)
 	check("mkdir|-pv|a|", "mkdir -pv a");
 }
 
-static void test_redaction__masks_values_of_secret_options(void **state)
+static void test_redact__masks_values_of_secret_options(void **state)
 {
 	(void)state;
 	check("tool|--password=canary|--host=db|", "tool --password=*** --host=db");
@@ -87,7 +87,7 @@ static void test_redaction__masks_values_of_secret_options(void **state)
 	check("wget|--http-password=canary|u|", "wget --http-password=*** u");
 }
 
-static void test_redaction__masks_pairs_anywhere(void **state)
+static void test_redact__masks_pairs_anywhere(void **state)
 {
 	(void)state;
 	check("env|PGPASSWORD=canary|psql|", "env PGPASSWORD=*** psql");
@@ -106,7 +106,7 @@ static void test_redaction__masks_pairs_anywhere(void **state)
 	check("x|Server=db;Uid=bob;Pwd=canary;|", "x Server=db;Uid=bob;Pwd=***");
 }
 
-static void test_redaction__reads_scripts_and_titles(void **state)
+static void test_redact__reads_scripts_and_titles(void **state)
 {
 	(void)state;
 	check("sh|-c|PGPASSWORD=canary psql -h db|", "sh -c PGPASSWORD=*** psql -h db");
@@ -122,7 +122,7 @@ static void test_redaction__reads_scripts_and_titles(void **state)
 	check("worker: Authorization: Bearer canary", "worker: Authorization: ***");
 }
 
-static void test_redaction__masks_the_userinfo_of_urls(void **state)
+static void test_redact__masks_the_userinfo_of_urls(void **state)
 {
 	(void)state;
 	check("psql|postgres://bob:canary@db/x|", "psql postgres://***@db/x");
@@ -134,7 +134,7 @@ static void test_redaction__masks_the_userinfo_of_urls(void **state)
 	check("x|a://b:canary@c d://e:canary@f|", "x a://***@c d://***@f");
 }
 
-static void test_redaction__recognises_credentials_by_their_shape(void **state)
+static void test_redact__recognises_credentials_by_their_shape(void **state)
 {
 	(void)state;
 	check("x|AKIAIOSFODNN7EXAMPLE|", "x ***");
@@ -148,7 +148,7 @@ static void test_redaction__recognises_credentials_by_their_shape(void **state)
 	      "x AKIA ghp_ ask-me-anything-about-this-project");
 }
 
-static void test_redaction__recognises_short_options_of_known_programs(void **state)
+static void test_redact__recognises_short_options_of_known_programs(void **state)
 {
 	(void)state;
 	check("mysql|-ubob|-pcanary|db|", "mysql -ubob -p*** db");
@@ -163,7 +163,7 @@ static void test_redaction__recognises_short_options_of_known_programs(void **st
 	check("redis-cli|-a|canary|ping|", "redis-cli -a *** ping");
 }
 
-static void test_redaction__keeps_harmless_words_readable(void **state)
+static void test_redact__keeps_harmless_words_readable(void **state)
 {
 	static const char *const same[] = {
 		"train --max-tokens 4096 --tokenizer gpt2 --tokenizer_path=/m",
@@ -208,7 +208,7 @@ static void test_redaction__keeps_harmless_words_readable(void **state)
 	}
 }
 
-static void test_redaction__does_not_mistake_an_option_for_the_value(void **state)
+static void test_redact__does_not_mistake_an_option_for_the_value(void **state)
 {
 	(void)state;
 	check("mysqldump|--password|--host=db|", "mysqldump --password --host=db");
@@ -250,7 +250,7 @@ static void assert_hidden_both(const char *line)
 	assert_hidden(script);
 }
 
-static void test_redaction__hides_the_value_of_every_secret_word(void **state)
+static void test_redact__hides_the_value_of_every_secret_word(void **state)
 {
 	static const char *const forms[][2] = {
 		{ "x|--", "|canary" },
@@ -273,7 +273,7 @@ static void test_redaction__hides_the_value_of_every_secret_word(void **state)
 		}
 }
 
-static void test_redaction__hides_every_secret_option_of_known_programs(void **state)
+static void test_redact__hides_every_secret_option_of_known_programs(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < secret_options_len; i++) {
@@ -292,7 +292,7 @@ static void test_redaction__hides_every_secret_option_of_known_programs(void **s
 	}
 }
 
-static void test_redaction__hides_every_secret_argument_of_known_programs(void **state)
+static void test_redact__hides_every_secret_argument_of_known_programs(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < secret_arguments_len; i++) {
@@ -312,7 +312,7 @@ static void test_redaction__hides_every_secret_argument_of_known_programs(void *
 	      "sh -c vault login *** && vault kv get path");
 }
 
-static void test_redaction__hides_what_a_script_pipes_into_a_reader_of_secrets(void **state)
+static void test_redact__hides_what_a_script_pipes_into_a_reader_of_secrets(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < secret_stdin_readers_len; i++) {
@@ -328,7 +328,7 @@ static void test_redaction__hides_what_a_script_pipes_into_a_reader_of_secrets(v
 	check("sh|-c|echo ready; chpasswd < file|", "sh -c echo ready; chpasswd < file");
 }
 
-static void test_redaction__hides_every_shape(void **state)
+static void test_redact__hides_every_shape(void **state)
 {
 	char line[256];
 
@@ -347,7 +347,7 @@ static void test_redaction__hides_every_shape(void **state)
 	check("curl|https://hooks.slack.com/services/T000/B000/canary00|", "curl https://***");
 }
 
-static void test_redaction__hides_settings_and_connection_strings(void **state)
+static void test_redact__hides_settings_and_connection_strings(void **state)
 {
 	(void)state;
 	check("aws|configure|set|aws_secret_access_key|canary|--profile|x|",
@@ -366,7 +366,7 @@ static void test_redaction__hides_settings_and_connection_strings(void **state)
 	      "vault write auth/approle/login role_id=x secret_id=***");
 }
 
-static void test_redaction__never_writes_past_the_capacity(void **state)
+static void test_redact__never_writes_past_the_capacity(void **state)
 {
 	char raw[] = "tool\0--password=canary\0https://bob:canary@host/path", got[64];
 
@@ -391,7 +391,7 @@ static void assert_cut(const char *raw, size_t len, size_t cap, const char *expe
 	assert_string_equal(got, expected);
 }
 
-static void test_redaction__shows_where_a_command_line_was_cut(void **state)
+static void test_redact__shows_where_a_command_line_was_cut(void **state)
 {
 	(void)state;
 	assert_cut("tool\0abcdef", 12, 11, "tool abcdef");
@@ -401,7 +401,7 @@ static void test_redaction__shows_where_a_command_line_was_cut(void **state)
 	assert_cut("tool\0--password=hunter2", 24, 18, "tool --password…");
 }
 
-static void test_redaction__gets_past_a_quote_that_closes_before_a_secret_argument(void **state)
+static void test_redact__gets_past_a_quote_that_closes_before_a_secret_argument(void **state)
 {
 	(void)state;
 	check("sh|-c|\"x vault login \"y|", "sh -c \"x vault login \"***");
@@ -489,7 +489,7 @@ static void assert_linear(const char *begin, const char *a, const char *b)
 	         TIMED_LEN, (double)one / 1e6, TIMED_LEN * TIMED_FACTOR, (double)many / 1e6);
 }
 
-static void test_redaction__takes_time_in_proportion_to_the_text(void **state)
+static void test_redact__takes_time_in_proportion_to_the_text(void **state)
 {
 	static const char *const begins[] = {
 		"", "x|", "x|?", "sh|-c|\"", "vault|login|-", "sh|-c|aws configure set net user ",
@@ -504,24 +504,24 @@ static void test_redaction__takes_time_in_proportion_to_the_text(void **state)
 			assert_linear("", hostile[i], hostile[k]);
 }
 
-RUN_TESTS(TEST(test_redaction__shows_where_a_command_line_was_cut),
+RUN_TESTS(TEST(test_redact__shows_where_a_command_line_was_cut),
           TEST(test_redact_value__masks_the_whole_value_of_a_secret_name),
-          TEST(test_redaction__masks_passwords_of_mysql_and_relatives),
-          TEST(test_redaction__joins_arguments_and_trims_the_end),
-          TEST(test_redaction__masks_values_of_secret_options),
-          TEST(test_redaction__masks_pairs_anywhere),
-          TEST(test_redaction__reads_scripts_and_titles),
-          TEST(test_redaction__masks_the_userinfo_of_urls),
-          TEST(test_redaction__recognises_credentials_by_their_shape),
-          TEST(test_redaction__recognises_short_options_of_known_programs),
-          TEST(test_redaction__keeps_harmless_words_readable),
-          TEST(test_redaction__does_not_mistake_an_option_for_the_value),
-          TEST(test_redaction__hides_the_value_of_every_secret_word),
-          TEST(test_redaction__hides_every_secret_option_of_known_programs),
-          TEST(test_redaction__hides_every_secret_argument_of_known_programs),
-          TEST(test_redaction__hides_what_a_script_pipes_into_a_reader_of_secrets),
-          TEST(test_redaction__hides_every_shape),
-          TEST(test_redaction__hides_settings_and_connection_strings),
-          TEST(test_redaction__never_writes_past_the_capacity),
-          TEST(test_redaction__gets_past_a_quote_that_closes_before_a_secret_argument),
-          TEST(test_redaction__takes_time_in_proportion_to_the_text))
+          TEST(test_redact__masks_passwords_of_mysql_and_relatives),
+          TEST(test_redact__joins_arguments_and_trims_the_end),
+          TEST(test_redact__masks_values_of_secret_options),
+          TEST(test_redact__masks_pairs_anywhere),
+          TEST(test_redact__reads_scripts_and_titles),
+          TEST(test_redact__masks_the_userinfo_of_urls),
+          TEST(test_redact__recognises_credentials_by_their_shape),
+          TEST(test_redact__recognises_short_options_of_known_programs),
+          TEST(test_redact__keeps_harmless_words_readable),
+          TEST(test_redact__does_not_mistake_an_option_for_the_value),
+          TEST(test_redact__hides_the_value_of_every_secret_word),
+          TEST(test_redact__hides_every_secret_option_of_known_programs),
+          TEST(test_redact__hides_every_secret_argument_of_known_programs),
+          TEST(test_redact__hides_what_a_script_pipes_into_a_reader_of_secrets),
+          TEST(test_redact__hides_every_shape),
+          TEST(test_redact__hides_settings_and_connection_strings),
+          TEST(test_redact__never_writes_past_the_capacity),
+          TEST(test_redact__gets_past_a_quote_that_closes_before_a_secret_argument),
+          TEST(test_redact__takes_time_in_proportion_to_the_text))

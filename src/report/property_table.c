@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/job_properties.h"
+#include "report/property_table.h"
 
 #include <math.h>
 #include <stdio.h>
