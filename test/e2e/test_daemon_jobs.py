@@ -811,7 +811,7 @@ def test_the_time_of_a_lost_job_is_a_lower_bound_in_diff(daemon, children):
 	for job_id in ("whole", "cut"):
 		worker = children.spawn(["sleep", "60"])
 		daemon.result("job.start", job_id=job_id, pid=worker.pid)
-		wait_for(lambda job_id=job_id: read_store(daemon.proctor.state_dir, "SELECT 1 FROM job_samples WHERE job_id = '%s'" % job_id))
+		wait_for(lambda job_id=job_id: read_store(daemon.proctor.state_dir, "SELECT 1 FROM job_samples WHERE snapshot_id AND job_id = '%s'" % job_id))
 		if job_id == "whole":
 			daemon.result("job.end", job_id=job_id, exit_code=0)
 	daemon.stop(signal.SIGKILL)

@@ -29,6 +29,9 @@ while not os.path.exists(marker) and time.monotonic() < end:
 # The same beside others: a line is added.
 ON_GPU_TOO = ON_GPU.replace('open(path + ".new", "w")', 'open(path, "a")').replace('os.rename(path + ".new", path)', "")
 
+# A sample at which the driver did not answer.
+SILENT = "(j.gpu_memory_mb IS NULL OR s.gpu_utilization_pct LIKE '%null%')"
+
 
 class Jobs:
 	"""Runs jobs with a fake driver until their samples have what a test waits for."""
@@ -41,13 +44,17 @@ class Jobs:
 	def env(self, mood):
 		return {**nvml(("use=%s " % self.use) + mood)}
 
-	def run(self, name, uses, mood="", env=None, ticks=8, until="s.gpu_count > 0", others="", options=()):
+	def run(self, name, uses, mood="", env=None, ticks=8, until="s.gpu_count > 0", others="", options=(), fault=None):
+		"""`fault` is a file that is made then, and what the job goes on for."""
 		marker = self.place / ("end-" + name)
 		self.use.write_text(others)
 		env = {**(self.env(mood) if env is None else env), "OTHERS": others}
 		job = self.children.spawn([self.proctor.binary, "run", "--summary", "--job-id", name, "--name", "gpu", "--interval", "0.1", *options, "--",
 					   "/usr/bin/python3", "-c", ON_GPU, str(self.use), str(marker), *uses], env={**self.proctor.env, **env}, stdout=-3, stderr=-1)
 		wait_for(lambda: self.ticks(name, until) >= ticks)
+		if fault:
+			fault[0].touch()
+			wait_for(lambda: self.ticks(name, fault[1]) >= ticks)
 		marker.write_text("")
 		block = job.stderr.read().decode()
 		assert job.wait(timeout=30) == 0, block
@@ -224,9 +231,10 @@ def test_a_gpu_without_a_power_meter_has_no_energy(jobs):
 	assert figures["gpu_held_seconds"] > 0
 
 
-def test_a_hang_of_the_driver_is_no_idle_time(jobs):
-	"""From the sixth request on it hangs, is ended after two seconds, started again, and hangs again."""
-	jobs.run("one", ["0 512 0"], "hang=power after=6", until="j.gpu_memory_mb IS NULL OR s.gpu_utilization_pct LIKE '%null%'", ticks=4)
+def test_a_hang_of_the_driver_is_no_idle_time(jobs, tmp_path):
+	"""It hangs, is ended after two seconds, started again, and hangs again."""
+	hang = tmp_path / "hang"
+	jobs.run("one", ["0 512 0"], "hang=power while=%s" % hang, until="gpu_memory_mb = 512", ticks=4, fault=(hang, SILENT))
 	figures, quality, _ = jobs.figures("one")
 	(job,) = jobs.sql("SELECT duration_seconds AS took FROM jobs")
 	answered = jobs.sql("SELECT count(*) AS n FROM gpu_metrics WHERE utilization_pct IS NOT NULL")[0]["n"]
@@ -335,8 +343,9 @@ def test_a_driver_that_lies_is_not_believed(jobs):
 	assert "gpu_util_max_pct" not in figures and "peak_gpu_memory_mb" not in figures
 
 
-def test_a_driver_that_hangs_leaves_what_was_seen_before(jobs):
-	block = jobs.run("one", ["0 512 37"], "hang=power after=6", until="gpu_memory_mb = 512", ticks=2)
+def test_a_driver_that_hangs_leaves_what_was_seen_before(jobs, tmp_path):
+	hang = tmp_path / "hang"
+	block = jobs.run("one", ["0 512 37"], "hang=power while=%s" % hang, until="gpu_memory_mb = 512", ticks=2, fault=(hang, SILENT))
 	assert "512 MiB by this job" in line_of(block, "gpu")
 
 

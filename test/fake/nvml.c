@@ -6,7 +6,7 @@
  *                     what happens in init, count, utilization, power, processes or events (slow: 50 ms)
  *   after=3           … from the third round of questions on, counted by calls of count (1)
  *   lost=1            that GPU answers "GPU is lost", also from `after` on
- *   while=PATH        … and only while there is such a file
+ *   while=PATH        all of these only while there is such a file
  *   unsupported=power,clock,temperature,utilization,memory,processes
  *   pids=4711:512:37,4712:100:0
  *                     processes on GPU 0: pid, MiB, SM percent
@@ -95,9 +95,20 @@ static int mood_names(const char *name, const char *where)
 	return 0;
 }
 
+static int is_while(void)
+{
+	const char *text = mood("while");
+	char path[512] = "";
+
+	if (!text)
+		return 1;
+	snprintf(path, sizeof path, "%.*s", (int)strcspn(text, " "), text);
+	return access(path, F_OK) == 0;
+}
+
 static int is_time(void)
 {
-	return rounds >= mood_number("after", 1);
+	return rounds >= mood_number("after", 1) && is_while();
 }
 
 static void act(const char *where)
@@ -128,22 +139,11 @@ static unsigned part_of(device dev)
 	return (unsigned)((size_t)dev % PART_BASE);
 }
 
-static int is_while(void)
-{
-	const char *text = mood("while");
-	char path[512] = "";
-
-	if (!text)
-		return 1;
-	snprintf(path, sizeof path, "%.*s", (int)strcspn(text, " "), text);
-	return access(path, F_OK) == 0;
-}
-
 static int refused(device dev, const char *what)
 {
 	const char *lost = mood("lost");
 
-	if (lost && is_time() && is_while() && strtoul(lost, NULL, 10) == index_of(dev))
+	if (lost && is_time() && strtoul(lost, NULL, 10) == index_of(dev))
 		return LOST;
 	return mood_names("unsupported", what) ? NOT_SUPPORTED : OK;
 }
