@@ -55,13 +55,6 @@ static void lose_job(void *self, job_handle job)
 	(void)self, (void)job;
 }
 
-static bool shares_store(void *self, const struct serve_recorder *recorder, const struct job *job,
-                         bool is_gone)
-{
-	(void)self, (void)recorder, (void)job, (void)is_gone;
-	return false;
-}
-
 static void publish(void *self, const struct snapshot *snap)
 {
 	struct top_host *h = self;
@@ -121,7 +114,6 @@ static void on_news(void *self)
 static int begin(struct top_host *h, const struct machine_engine *m, struct err *err)
 {
 	static const struct serve_daemon answers = { .status = get_status,
-		                                     .shares_store = shares_store,
 		                                     .start_job = start_job,
 		                                     .end_job = end_job,
 		                                     .lose_job = lose_job };

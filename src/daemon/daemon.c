@@ -2,10 +2,8 @@
 #include "daemon/daemon.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -19,10 +17,6 @@
 #include "engine/job_commits.h"
 #include "engine/latest_snapshot.h"
 #include "engine/registry.h"
-#include "history/job_query.h"
-#include "kernel/kernel_file.h"
-#include "kernel/pid_namespace.h"
-#include "model/job_numbering.h"
 #include "serve/serve.h"
 
 #define NEWS_NS NS_PER_S
@@ -95,111 +89,6 @@ static void get_status(void *self, struct serve_status *ret)
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-static bool is_recorded(struct history *reader, struct job_key key)
-{
-	struct job found;
-	struct err err;
-
-	return history_get_job(reader, key, &found, &err) == 0;
-}
-
-static const struct job *find_job(const struct daemon *d, struct job_key key)
-{
-	const struct job_roster *t = &engine_jobs(d->engine)->roster;
-	const struct job_row *row = job_roster_get(t, job_roster_find_key(t, key));
-
-	return row ? &row->job : NULL;
-}
-
-struct wanted_id {
-	const struct daemon *daemon;
-	struct history *reader; /* NULL: only the jobs that are watched count */
-	const struct job *job;
-};
-
-/* A job with a recorder that is back after it was lost has its id again. */
-static int is_taken(void *self, const char *id, struct err *err)
-{
-	const struct wanted_id *w = self;
-	const struct job_key key = { w->job->uid, id };
-	const struct job *other = find_job(w->daemon, key);
-
-	(void)err;
-	if (other && (!w->job->is_stored_by_other || other->status == JOB_RUNNING))
-		return 1;
-	return w->reader && is_recorded(w->reader, key);
-}
-
-/* An id that the store knows already becomes ID.2, ID.3 …, as with `run`. A job with a recorder of its own is not in
- * our store. */
-static int find_free_id(const struct daemon *d, struct job *job, struct err *err)
-{
-	cleanup(history_closep) struct history *reader = NULL;
-	struct wanted_id wanted = { .daemon = d, .job = job };
-	char id[JOB_ID_MAX];
-	int r;
-
-	if (!job->is_stored_by_other &&
-	    history_open(d->options->engine.recorder.store.path, &reader, err) < 0)
-		reader = NULL; /* the recorder meets the same problem, and reports it */
-	wanted.reader = reader;
-	r = job_numbering_find_free(job->id, is_taken, &wanted, id, err);
-	if (r == 0)
-		memcpy(job->id, id, sizeof id);
-	return r;
-}
-
-/* With two running jobs of one id a user could not name either. A recorder has only one. */
-static int check_runs_once(const struct daemon *d, const struct job *job, struct err *err)
-{
-	const struct job *other = find_job(d, job_key_of(job));
-
-	if (job->has_recorder || !other || other->status != JOB_RUNNING)
-		return 0;
-	return err_set(err, EALREADY, "there is a job '%s' already", job->id);
-}
-
-/* One in a container has stored its pid as it is there. */
-static bool has_row(const struct daemon *d, struct history *reader, pid_t pid, const char *boot_id,
-                    const struct job *job)
-{
-	pid_t inner = d->engine ? pid_namespace_inner(engine_jobs(d->engine)->reader, pid) : 0;
-	struct job_key key = job_key_of(job);
-
-	return history_has_recorder(reader, pid, boot_id, key) ||
-	       (inner && inner != pid && history_has_recorder(reader, inner, boot_id, key));
-}
-
-/* A short job may have ended there, and its recorder too, before we read of it: its pid in a container is no longer
- * known. */
-static bool has_job(struct history *reader, const struct job *job)
-{
-	struct job found;
-	struct err err;
-
-	return *job->recording && history_get_job(reader, job_key_of(job), &found, &err) == 0 &&
-	       strcmp(found.recording, job->recording) == 0;
-}
-
-/* The owner of the store could write anything into it; no other user is believed. */
-static bool shares_store(void *self, const struct serve_recorder *recorder, const struct job *job,
-                         bool is_gone)
-{
-	const struct daemon *d = self;
-	const char *path = d->options->engine.recorder.store.path;
-	cleanup(history_closep) struct history *reader = NULL;
-	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	char boot_id[37];
-	struct stat st;
-	struct err err;
-
-	return recorder->pid && stat(path, &st) == 0 && st.st_uid == recorder->uid &&
-	       st.st_dev == recorder->device && st.st_ino == recorder->inode &&
-	       kernel_file_boot_id(root_fd, boot_id) && history_open(path, &reader, &err) == 0 &&
-	       (has_row(d, reader, recorder->pid, boot_id, job) ||
-	        (is_gone && has_job(reader, job)));
-}
-
 static void commit_jobs(void *self, bool has_ended, void (*done)(void *self, enum stored stored),
                         void *done_self)
 {
@@ -256,8 +145,7 @@ static int start_job(void *self, struct job *job, pid_t pid, struct err *err)
 		return err_set(err, EAGAIN, "profiler.enabled is false: nothing is watched");
 	if (job->has_recorder && resume_job(d, job, pid))
 		return 0;
-	if (check_runs_once(d, job, err) < 0 || find_free_id(d, job, err) < 0 ||
-	    registry_start(d->engine, job, pid, &job->handle, err) < 0)
+	if (registry_start(d->engine, job, pid, &job->handle, err) < 0)
 		return -err->code;
 	/* As far as it is believed. */
 	*job = job_roster_get(&engine_jobs(d->engine)->roster, job->handle)->job;
@@ -283,7 +171,6 @@ static int begin_answering(struct daemon *d, struct err *err)
 {
 	static const struct serve_daemon answers = {
 		.status = get_status,
-		.shares_store = shares_store,
 		.start_job = start_job,
 		.end_job = end_job,
 		.lose_job = lose_job,

@@ -142,25 +142,33 @@ static void find_parent(const struct jobs *jobs, struct job *job)
 }
 
 /* When the process began that a job is proven by: its first one, else the one that registered it. One that has ended is
- * in the last sample, or began after it. */
-static uint64_t proven_since_boot_ns(const struct job *job, const struct sample *last)
+ * in the last sample, or began after the sample before: its call may have waited while the last one was taken. */
+static uint64_t proven_since_boot_ns(struct engine *e, const struct job *job)
 {
+	const struct sample *last = sampler_last(engine_sampler(e));
 	struct proc_id id = job->root.pid ? job->root : job->registrar;
 	const struct proc_sample *p;
+	uint64_t before_ns;
 
-	if (id.start_ticks)
+	if (!id.start_ticks)
+		process_lookup_find_start(engine_jobs(e)->reader, &id);
+	if (id.start_ticks || !last)
 		return id.start_ticks * NS_PER_TICK;
-	p = last ? sample_find_proc(last, id.pid) : NULL;
-	return p ? p->id.start_ticks * NS_PER_TICK : last ? last->boot_ns : 0;
+	p = sample_find_proc(last, id.pid);
+	if (p)
+		return p->id.start_ticks * NS_PER_TICK;
+	before_ns = sampler_before_last_ns(engine_sampler(e));
+	return before_ns ? before_ns : last->boot_ns;
 }
 
-/* A job begins neither before its process nor in the future, whatever was claimed. */
-static void bound_start(struct job *job, const struct sample *last)
+uint64_t registry_bound_start(struct engine *e, const struct job *job)
 {
 	uint64_t now_ns = clock_wall_ns(), now_boot_ns = clock_boot_ns();
-	uint64_t age_ns = now_boot_ns - MIN(now_boot_ns, proven_since_boot_ns(job, last));
+	uint64_t age_ns = now_boot_ns - MIN(now_boot_ns, proven_since_boot_ns(e, job));
 
-	job->started_ns = MIN(MAX(job->started_ns, now_ns - MIN(now_ns, age_ns)), now_ns);
+	if (!job->started_ns)
+		return now_ns;
+	return MIN(MAX(job->started_ns, now_ns - MIN(now_ns, age_ns)), now_ns);
 }
 
 int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handle *ret,
@@ -187,7 +195,6 @@ int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handl
 		return err_set(err, ENOSPC, "at most %d jobs can be registered at a time",
 		               JOBS_MAX);
 	process_lookup_find_start(jobs->reader, &w->row->job.registrar);
-	bound_start(&w->row->job, sampler_last(engine_sampler(e)));
 	engine_read_events(e);
 	find_parent(jobs, &w->row->job);
 	*ret = w->row->job.handle;

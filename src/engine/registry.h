@@ -12,8 +12,10 @@
 /* From now on the engine adopts processes into registered jobs. */
 void registry_begin(struct engine *e);
 
-/* `job` as it begins; without started_ns it begins now, and in no case before the process that proves it. Its root, if set, is
- * the process of that pid whose owner was checked. With pid 0 it has no process yet, and lasts until its
+/* When a job begins that is heard of now: as its started_ns claims (0: now), but neither in the future nor before the process
+ * that it is proven by. */
+uint64_t registry_bound_start(struct engine *e, const struct job *job);
+/* `job` as it begins; without started_ns it begins now. Its root, if set, is the process of that pid whose owner was checked. With pid 0 it has no process yet, and lasts until its
  * end is reported or its registrar is gone. Descendants of pid belong to it, and processes
  * that bear its signature (adoption.h). -EALREADY: a job of the user with that id runs, or one with
  * that process; -ENOENT: there is no such process; -ENOSPC. A job that has a recorder is then

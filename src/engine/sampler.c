@@ -35,6 +35,7 @@ struct sampler {
 	bool nothing_lost;   /* since the last tick */
 	bool lost_before;    /* in the tick before: samples are compared once more */
 	uint64_t seq, started_boot_ns;
+	uint64_t before_last_ns; /* sampler_before_last_ns() */
 	uint64_t hangs; /* of processes that were read, as reported */
 	sampler_notice *notice;
 	void *notice_self;
@@ -289,6 +290,11 @@ const struct sample *sampler_last(const struct sampler *s)
 	return s->prev;
 }
 
+uint64_t sampler_before_last_ns(const struct sampler *s)
+{
+	return s->before_last_ns;
+}
+
 size_t sampler_drain(struct sampler *s)
 {
 	for (size_t i = 0; i < s->slot_count; i++)
@@ -326,6 +332,7 @@ static void swap_samples(struct sampler *s)
 {
 	struct sample *oldest = s->prev ? s->prev : &s->samples[1];
 
+	s->before_last_ns = s->prev ? s->prev->boot_ns : 0;
 	s->prev = s->next;
 	s->next = oldest;
 	sample_reset(s->next);

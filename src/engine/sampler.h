@@ -43,6 +43,8 @@ DEFINE_CLEANUP(struct sampler *, sampler_close)
 void sampler_on_notice(struct sampler *s, sampler_notice *notice, void *self);
 /* The sample of the last tick; NULL before the first. */
 const struct sample *sampler_last(const struct sampler *s);
+/* On the boot clock, when the sample before that was taken; 0: there was none. */
+uint64_t sampler_before_last_ns(const struct sampler *s);
 /* The host's only one: all files in /proc/PID are read with it. */
 struct process_reader *sampler_process_reader(const struct sampler *s);
 /* The sample of the next tick, in which events are collected. */

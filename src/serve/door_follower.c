@@ -99,6 +99,7 @@ static void register_job(struct door_follower *f, struct door *d, const json_t *
 	job.handle = -1;
 	job.current_sheet = job.last_completed_sheet = 0;
 	job.registrar.pid = recorder;
+	job.started_ns = registry_bound_start(f->engine, &job);
 	if (registry_start(f->engine, &job, pid, &d->job, &err) < 0)
 		d->job = -1;
 }

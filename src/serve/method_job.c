@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "engine/registry.h"
 #include "job/cgroup/cgroup_name.h"
 #include "job/cgroup/own_cgroup.h"
 #include "job/job_ident.h"
@@ -18,6 +19,7 @@
 #include "rpc/rpc_params.h"
 #include "serve/input_redaction.h"
 #include "serve/job_from_json.h"
+#include "serve/job_lookup.h"
 #include "serve/methods.h"
 #include "serve/resource_context.h"
 #include "view/job_view.h"
@@ -300,21 +302,6 @@ static int await_commit(struct methods *m, const struct rpc_server_peer *peer,
 	return RPC_SERVER_LATER;
 }
 
-/* What another recorder writes into our own store is not stored twice; all else is. */
-static int judge_recorder(struct methods *m, const struct rpc_server_peer *peer,
-                          const json_t *params, pid_t pid, struct job *job, struct err *err)
-{
-	struct serve_recorder recorder = { .uid = peer->uid, .pid = peer->pid };
-
-	if (rpc_params_u64(params, "store_device", 1, INT64_MAX, &recorder.device, err) < 0 ||
-	    rpc_params_u64(params, "store_inode", 1, INT64_MAX, &recorder.inode, err) < 0)
-		return -err->code;
-	job->is_stored_by_other = job->has_recorder &&
-	                          m->host.daemon->shares_store(m->host.daemon_self, &recorder, job,
-	                                                       !pid);
-	return 0;
-}
-
 /* Its pids are not ours if it was in a container, which can no longer be known. */
 static bool is_gone(const struct methods *m, const struct rpc_server_peer *peer)
 {
@@ -352,36 +339,61 @@ static int find_first(const struct methods *m, const struct rpc_server_peer *pee
 	return 0;
 }
 
+/* With two running jobs of one id a user could not name either. A recorder has only one. */
+static int check_runs_once(const struct methods *m, const struct job *job, struct err *err)
+{
+	if (job->has_recorder || !job_lookup_is_running(m, job))
+		return 0;
+	return err_set(err, EALREADY, "there is a job '%s' already", job->id);
+}
+
+static int prepare_start(struct methods *m, const struct rpc_server_peer *peer,
+                         const json_t *params, struct job_start *ret, struct err *err)
+{
+	struct job *job = &ret->job;
+
+	if (start_params(params, job, err) < 0 ||
+	    find_first(m, peer, params, job, &ret->pid, err) < 0 ||
+	    rpc_params_u64(params, "store_device", 1, INT64_MAX, &ret->store_device, err) < 0 ||
+	    rpc_params_u64(params, "store_inode", 1, INT64_MAX, &ret->store_inode, err) < 0)
+		return -err->code;
+	fill_in(m, ret->pid, job);
+	job->started_ns = registry_bound_start(m->host.engine, job);
+	if (job->has_recorder)
+		memcpy(job->recorded_as, job->id, sizeof job->recorded_as);
+	return 0;
+}
+
+/* What another recorder writes into our own store is not stored twice; all else is. */
 METHOD(method_job_start)
 {
 	struct methods *m = self;
-	struct job job = { 0 };
-	char sent_id[JOB_ID_MAX];
-	pid_t pid;
+	struct job_start start = { 0 };
+	struct job job;
+	int r;
 
 	if (!m->host.daemon)
 		return err_set(err, EALREADY,
 		               "this socket serves a single job; connect to the daemon's");
-	if (start_params(params, &job, err) < 0 ||
-	    find_first(m, peer, params, &job, &pid, err) < 0 ||
-	    judge_recorder(m, peer, params, pid, &job, err) < 0)
+	if (prepare_start(m, peer, params, &start, err) < 0 ||
+	    check_runs_once(m, &start.job, err) < 0)
 		return -err->code;
-	fill_in(m, pid, &job);
-	if (job.has_recorder)
-		memcpy(job.recorded_as, job.id, sizeof job.recorded_as);
-	else
+	job = start.job;
+	r = job_lookup(m, peer, &start, &job, err);
+	if (r < 0)
+		return r;
+	if (!job.has_recorder)
 		job.recording[0] = '\0';
 	if (!job.is_stored_by_other && methods_check_quota(m, peer, -1, sizeof job.tags, err) < 0)
 		return -err->code;
-	memcpy(sent_id, job.id, sizeof sent_id);
-	if (m->host.daemon->start_job(m->host.daemon_self, &job, pid, err) < 0)
+	if (m->host.daemon->start_job(m->host.daemon_self, &job, start.pid, err) < 0)
 		return -err->code;
 	if (job.has_recorder)
-		methods_set_recorder(m, peer, job.handle, sent_id);
+		methods_set_recorder(m, peer, job.handle, start.job.id);
 	if (!job.is_stored_by_other)
-		return await_commit(m, peer, &job, pid);
+		return await_commit(m, peer, &job, start.pid);
 	write_job(result, &job, STORED_NO);
-	methods_publish_job(m, &job, pid, STORED_UNKNOWN);
+	methods_publish_job(m, &job, start.pid, STORED_UNKNOWN);
 	return 0;
 }
 

@@ -24,8 +24,11 @@ struct methods {
 	struct quota quota, publishing; /* what users have stored, and what they publish */
 	struct bus *bus; /* NULL: there was no subscriber yet */
 	struct rpc_server *server;
-	struct store_worker *worker, *process_worker; /* one for the store, one for files of processes */
+	/* One for the store, one for files of processes, and one for what jobs that start need from the store: they do
+	 * not wait for reports. */
+	struct store_worker *worker, *process_worker, *start_worker;
 	const struct user_lookup *looked_up; /* while the method that needs it is called again */
+	const struct job_lookup *job_looked_up; /* the same */
 	struct traces *traces;               /* NULL: not a daemon */
 	struct buf scratch;
 	uint64_t opened_mono_ns;

@@ -35,6 +35,7 @@ static struct serve *serve_new(struct loop *loop, const struct serve_host *host)
 	s->methods.host = *host;
 	s->methods.worker = store_worker_new(loop, RPC_SERVER_REPLY_MAX);
 	s->methods.process_worker = store_worker_new(loop, RPC_SERVER_REPLY_MAX);
+	s->methods.start_worker = store_worker_new(loop, RPC_SERVER_REPLY_MAX);
 	if (host->traces)
 		s->methods.traces = traces_new(loop, host->traces);
 	s->methods.opened_mono_ns = clock_mono_ns();
@@ -184,6 +185,7 @@ void serve_close(struct serve *serve)
 	rpc_server_close(serve->methods.server); /* before the worker: it drops its requests */
 	store_worker_free(serve->methods.worker);
 	store_worker_free(serve->methods.process_worker);
+	store_worker_free(serve->methods.start_worker);
 	traces_free(serve->methods.traces);
 	job_socket_close(&serve->socket);
 	recent_events_done(&serve->methods.recent);

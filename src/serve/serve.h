@@ -31,22 +31,10 @@ struct serve_status {
 	const char *config_problem; /* why the last reload failed; NULL: it did not */
 };
 
-/* The recorder that a connection reports to be, and where it writes. */
-struct serve_recorder {
-	uid_t uid;
-	pid_t pid;              /* by the kernel's credentials */
-	uint64_t device, inode; /* 0: not reported */
-};
-
 /* What only a daemon can do. */
 struct serve_daemon {
 	void (*status)(void *self, struct serve_status *ret);
-	/* Whether it owns our store and has committed its row or the job there. `is_gone`: no process
-	 * of the job is left. */
-	bool (*shares_store)(void *self, const struct serve_recorder *recorder,
-	                     const struct job *job, bool is_gone);
-	/* As registry_start(), but an id that is already recorded is changed, and the handle is
-	 * filled in. */
+	/* As registry_start(), but the handle is filled in, or all of a job that is watched already and goes on. */
 	int (*start_job)(void *self, struct job *job, pid_t pid, struct err *err);
 	int (*end_job)(void *self, job_handle job, const struct job_end *how, struct err *err);
 	void (*lose_job)(void *self, job_handle job);

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Jobs that an orchestrator registers with the daemon, by pid: what is shown, published and stored of them."""
+import contextlib
+import fcntl
 import json
 import os
 import re
 import resource
+import select
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -823,3 +827,39 @@ def test_the_time_of_a_lost_job_is_a_lower_bound_in_diff(daemon, children):
 	assert took["quality"] == ["exact", "at_least"]
 	done = daemon.proctor("diff", "whole", "cut", "--fail-if", "time<100x", "--json")
 	assert json.loads(done.stdout)["conditions"][0]["met"] is None
+
+
+READ_LOCKS = struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 123, 5, 0)  # of SQLite's WAL index: who reads the store has one of five
+
+
+@contextlib.contextmanager
+def store_unreadable(state_dir):
+	"""Who begins to read the store meanwhile waits, as for another program that holds it up."""
+	with open(state_dir / "proctor.db-shm", "r+b") as index:
+		fcntl.fcntl(index, 38, READ_LOCKS)  # F_OFD_SETLKW
+		yield
+
+
+def test_a_store_that_is_held_up_keeps_only_those_waiting_who_need_it(daemon):
+	with daemon.line() as starter, daemon.line() as other:
+		assert "result" in starter.call("job.start", job_id="early")
+		with store_unreadable(daemon.proctor.state_dir):
+			starter.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "job.start", "params": {"job_id": "early.then"}}) + "\n")
+			took = []
+			for _ in range(20):
+				began = time.monotonic()
+				assert "result" in other.call("daemon.status")
+				took.append(time.monotonic() - began)
+				time.sleep(0.05)
+			assert max(took) < 0.5, took  # it had waited for 2 s
+			assert not select.select([starter.socket], [], [], 0)[0]
+		answer = starter.read()
+		assert answer["result"]["job_id"] == "early.then", answer
+
+
+def test_one_id_that_is_asked_for_twice_at_once_is_given_once(daemon):
+	with daemon.line() as one, daemon.line() as two:
+		for line in (one, two):
+			line.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "job.start", "params": {"job_id": "twin"}}) + "\n")
+		answers = [line.read() for line in (one, two)]
+	assert sorted("result" in answer for answer in answers) == [False, True]

@@ -409,13 +409,6 @@ struct forgetful {
 	char answers[4096];
 };
 
-static bool shares_no_store(void *self, const struct serve_recorder *recorder,
-                            const struct job *job, bool is_gone)
-{
-	(void)self, (void)recorder, (void)job, (void)is_gone;
-	return false;
-}
-
 /* Makes room for the second job as the registry does when a user has too many. */
 static int register_and_forget(void *self, struct job *job, pid_t pid, struct err *err)
 {
@@ -483,8 +476,7 @@ static void test_serve__finds_no_job_for_a_recorder_whose_job_was_removed(void *
 		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"job.start\",\"params\":{\"job_id\":\"first\",\"has_recorder\":true}}\n"
 		"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"job.start\",\"params\":{\"job_id\":\"second\"}}\n"
 		"{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"job.mark\",\"params\":{\"job_id\":\"first\",\"name\":\"m\"}}\n";
-	static const struct serve_daemon daemon = { .shares_store = shares_no_store,
-		                                    .start_job = register_and_forget,
+	static const struct serve_daemon daemon = { .start_job = register_and_forget,
 		                                    .commit_jobs = commit_soon };
 	struct fixture *fx = *state;
 	cleanup(freep) char *path = xasprintf("%s/proctor.db", fx->tree.path);
