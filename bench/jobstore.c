@@ -21,7 +21,7 @@ struct cost {
 	double cpu_us[TIMES_MAX], wall_us[TIMES_MAX];
 };
 
-struct anomaly_stage {
+struct stopwatch {
 	uint64_t cpu_ns, wall_ns;
 };
 
@@ -31,18 +31,18 @@ __attribute__((noreturn)) static void die(const char *what)
 	exit(1);
 }
 
-static struct anomaly_stage look(void)
+static struct stopwatch look(void)
 {
 	struct timespec cpu;
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-	return (struct anomaly_stage){ (uint64_t)cpu.tv_sec * NS_PER_S + (uint64_t)cpu.tv_nsec,
+	return (struct stopwatch){ (uint64_t)cpu.tv_sec * NS_PER_S + (uint64_t)cpu.tv_nsec,
 		                       clock_mono_ns() };
 }
 
-static void lap(struct anomaly_stage *w, struct cost *to, size_t i)
+static void lap(struct stopwatch *w, struct cost *to, size_t i)
 {
-	struct anomaly_stage now = look();
+	struct stopwatch now = look();
 
 	to->cpu_us[i] = (double)(now.cpu_ns - w->cpu_ns) / 1e3;
 	to->wall_us[i] = (double)(now.wall_ns - w->wall_ns) / 1e3;
@@ -100,7 +100,7 @@ static void run_job(const char *path, size_t i, struct snapshot *snap,
 	struct store *st = NULL;
 	const char *notice;
 	struct err err = { 0 };
-	struct anomaly_stage w;
+	struct stopwatch w;
 	bool changed;
 
 	snprintf(job.id, sizeof job.id, "true-%llx-%zu", (unsigned long long)clock_wall_ns(), i);

@@ -95,9 +95,9 @@ static void examine_next(struct anomaly_stage *stage, const struct snapshot *sna
 	}
 	if (!oldest)
 		return;
-	began_ns = clock_mono_ns();
+	began_ns = stage->clock_ns();
 	examine(stage, snap, at);
-	stage->examines_again_ns = snap->boot_ns + EXAMINE_PAUSE * (clock_mono_ns() - began_ns);
+	stage->examines_again_ns = snap->boot_ns + EXAMINE_PAUSE * (stage->clock_ns() - began_ns);
 }
 
 static void take_disks(struct anomaly_stage *stage, const struct snapshot *snap)

@@ -13,6 +13,7 @@ struct anomaly_stage {
 	void (*list_calls)(void *self, const struct proc_id *ids, size_t n,
 	                   struct blocked_calls *ret);
 	void *list_self;
+	uint64_t (*clock_ns)(void); /* how long that takes is measured by it */
 	uint64_t examines_again_ns; /* boot clock: no job is examined before */
 	int root_fd; /* where processes are found, to see what disks jobs write to; 0: it is not found out */
 	struct written_disks *search; /* NULL: none is under way */

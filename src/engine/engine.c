@@ -594,6 +594,7 @@ int engine_new(struct loop *loop, const struct engine_options *options, struct e
 	e->anomalies.config = options->anomaly;
 	e->anomalies.list_calls = list_calls;
 	e->anomalies.list_self = e;
+	e->anomalies.clock_ns = clock_mono_ns;
 	e->anomalies.owns_group = options->sampler.jobs_only;
 	e->pool = snapshot_pool_new();
 	e->loop = loop;

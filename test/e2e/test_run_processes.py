@@ -167,8 +167,9 @@ def test_a_command_that_ends_before_the_first_tick_has_its_name_and_end(run, tie
 @pytest.mark.tier("connector")
 def test_a_program_that_ended_before_a_tick_has_no_name_but_never_that_of_another(connected):
 	_, run = connected("sh", "-c", "seq 300 | xargs -n1 true; true")
+	is_whole = run.job()["processes_quality"] == "exact"  # else the report of an exec may be among those that were lost
 	commands = Counter(row["command"] for row in run.processes() if row["comm"] == "xargs")
-	assert commands == Counter(["xargs -n1 true"])
+	assert commands == Counter(["xargs -n1 true"]) or not is_whole
 	names = Counter(row["comm"] for row in run.processes())
 	assert names["true"] + names[None] >= 300 and set(names) <= {"sh", "seq", "xargs", "true", None}, names
 	assert names["true"] > 0

@@ -92,8 +92,15 @@ static void test_anomaly_stage__does_nothing_without_a_configuration(void **stat
 
 struct examiner {
 	unsigned calls;
-	useconds_t takes_us;
+	uint64_t takes_ns;
 };
+
+static uint64_t now_ns;
+
+static uint64_t read_clock(void)
+{
+	return now_ns;
+}
 
 static void count_calls(void *self, const struct proc_id *ids, size_t n, struct blocked_calls *ret)
 {
@@ -101,7 +108,7 @@ static void count_calls(void *self, const struct proc_id *ids, size_t n, struct 
 
 	(void)ids, (void)n, (void)ret;
 	x->calls++;
-	usleep(x->takes_us);
+	now_ns += x->takes_ns;
 }
 
 /* So many ticks of three jobs that do nothing; the most jobs that were examined at one of them. */
@@ -127,7 +134,7 @@ static void test_anomaly_stage__examines_one_idle_job_at_a_tick(void **state)
 {
 	struct ticks world = kit_ticks();
 	struct examiner x = { 0 };
-	struct anomaly_stage w = { .list_calls = count_calls, .list_self = &x };
+	struct anomaly_stage w = { .list_calls = count_calls, .list_self = &x, .clock_ns = read_clock };
 
 	assert_int_equal(idle(&w, &world, &x, 0, 70), 1);
 	assert_int_equal(x.calls, 3);
@@ -140,8 +147,8 @@ static void test_anomaly_stage__examines_one_idle_job_at_a_tick(void **state)
 static void test_anomaly_stage__examines_more_seldom_what_takes_longer(void **state)
 {
 	struct ticks world = kit_ticks();
-	struct examiner x = { .takes_us = 30000 };
-	struct anomaly_stage w = { .list_calls = count_calls, .list_self = &x };
+	struct examiner x = { .takes_ns = 30 * NS_PER_MS };
+	struct anomaly_stage w = { .list_calls = count_calls, .list_self = &x, .clock_ns = read_clock };
 
 	idle(&w, &world, &x, 0, 20); /* the first at 15 s, the next one 6 s later */
 	assert_int_equal(x.calls, 1);
