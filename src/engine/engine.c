@@ -15,7 +15,6 @@
 #include "job/sheet_tick_figures.h"
 #include "kernel/blocked_reader.h"
 
-#define TOTALS_PATIENCE_NS (50 * NS_PER_MS) /* the kernel reports them a moment after an end */
 /* So many waiting events are flushed, so that a fork storm does not pile up in memory … */
 #define FLUSH_EVENTS 4096
 /* … and so many even if the recorder does not keep up: a full ring is read faster than written. */
@@ -546,7 +545,14 @@ static void await_events(struct engine *e, uint64_t patience_ns, uint64_t living
 void engine_await_totals(struct engine *e, bool (*matches)(void *self, struct proc_id id),
                          void *self)
 {
-	await_events(e, TOTALS_PATIENCE_NS, UINT64_MAX, matches, self);
+	await_events(e, ENGINE_TOTALS_NS, UINT64_MAX, matches, self);
+}
+
+bool engine_awaits_totals(struct engine *e, bool (*matches)(void *self, struct proc_id id),
+                          void *self)
+{
+	engine_read_events(e);
+	return sampler_pending_totals(e->sampler, matches, self, false);
 }
 
 void engine_settle(struct engine *e, uint64_t patience_ns, uint64_t living,

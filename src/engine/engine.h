@@ -87,9 +87,13 @@ struct engine_tuning {
 };
 void engine_tune(struct engine *e, const struct engine_tuning *to);
 
-/* Waits a moment for the totals of processes that have just ended and that `matches` accepts. */
+#define ENGINE_TOTALS_NS (50 * NS_PER_MS) /* the kernel reports totals a moment after an end */
+/* Waits a moment for totals of which engine_awaits_totals() reports that they are to come: for hosts without other clients. */
 void engine_await_totals(struct engine *e, bool (*matches)(void *self, struct proc_id id),
                          void *self);
+/* Whether totals are still to come of processes that have ended by now and that `matches` accepts. */
+bool engine_awaits_totals(struct engine *e, bool (*matches)(void *self, struct proc_id id),
+                          void *self);
 /* Has the current state of all jobs stored, and returns the number of that snapshot. */
 uint64_t engine_store_jobs(struct engine *e);
 /* Whether they are stored, as recorder_await() returns it. */

@@ -228,8 +228,10 @@ bool pidhost_finish(struct pidhost *h, struct engine_totals *ret_totals)
 	struct watched_job *w = watched(h);
 	struct err ignored;
 
-	if (goes_on)
+	if (goes_on) {
+		registry_await_totals(h->engine, h->job);
 		(void)!registry_end(h->engine, h->job, &how, &ignored);
+	}
 	engine_settle(h->engine, TOTALS_PATIENCE_NS, w ? w->row->living : 0, is_of_job, h);
 	engine_stop(TAKE_PTR(h->engine), ret_totals);
 	return goes_on;

@@ -221,13 +221,18 @@ static bool is_of_job(void *self, struct proc_id id)
 	return job_roster_find(of->roster, id).job == of->job;
 }
 
-/* A client that reports an end has often just reaped processes of the job, and asks for the figures
- * next. */
-static void await_ends(struct engine *e, const struct job *job)
+void registry_await_totals(struct engine *e, job_handle job)
 {
-	struct of_job of = { &engine_jobs(e)->roster, job->handle };
+	struct of_job of = { &engine_jobs(e)->roster, job };
 
 	engine_await_totals(e, is_of_job, &of);
+}
+
+bool registry_awaits_totals(struct engine *e, job_handle job)
+{
+	struct of_job of = { &engine_jobs(e)->roster, job };
+
+	return engine_awaits_totals(e, is_of_job, &of);
 }
 
 /* The end of its process may have been published already: then only a correction is news. What another recorder
@@ -251,7 +256,6 @@ int registry_end(struct engine *e, job_handle job, const struct job_end *how, st
 
 	if (w->ended_mono_ns && !w->end_is_inferred)
 		return err_set(err, EALREADY, "job '%s' ended before", w->row->job.id);
-	await_ends(e, &w->row->job);
 	if (!w->row->job.has_recorder)
 		jobs_close(engine_jobs(e), w, sampler_last(engine_sampler(e)));
 	end_job(w, how);

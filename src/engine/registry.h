@@ -22,6 +22,10 @@ uint64_t registry_bound_start(struct engine *e, const struct job *job);
  * added without a process. A job whose recorder is back replaces the lost one of that id. */
 int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handle *ret,
                    struct err *err) must_check;
+/* Before registry_end(): whether totals of processes of the job, which have just ended, are still to come, for which
+ * ENGINE_TOTALS_NS are worth waiting; and a wait for them, which is not for a loop that serves the clients of others. */
+bool registry_awaits_totals(struct engine *e, job_handle job);
+void registry_await_totals(struct engine *e, job_handle job);
 /* -EALREADY: it was ended before; an end that was inferred from that of its process may still be
  * corrected. */
 int registry_end(struct engine *e, job_handle job, const struct job_end *how, struct err *err)

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -440,6 +441,77 @@ static int recorder_params(const struct job *job, const json_t *params, struct j
 	return 0;
 }
 
+/* A client that reports an end has often just reaped processes of the job, and asks for the figures next: the end waits a
+ * moment for their totals, and then the method is called again. */
+struct end_wait {
+	struct methods *methods;
+	struct rpc_session *session;
+	job_handle at;
+	struct job_end how; /* with the time at which it was reported */
+	uint64_t since_ns;
+	struct loop_source *timer;
+};
+
+#define END_STEP_NS (2 * NS_PER_MS)
+#define END_PATIENCE_NS NS_PER_S /* of a job without living processes, which can have no more children */
+
+static void end_wait_free(struct end_wait *w)
+{
+	loop_remove(w->timer);
+	free(w);
+}
+
+static bool end_wait_lasts(const struct end_wait *w, uint64_t now_ns)
+{
+	const struct job_row *row = job_roster_get(methods_jobs(w->methods), w->at);
+
+	return row && now_ns - w->since_ns < (row->living ? ENGINE_TOTALS_NS : END_PATIENCE_NS) &&
+	       registry_awaits_totals(w->methods->host.engine, w->at);
+}
+
+static void on_end_step(void *self)
+{
+	struct end_wait *w = self;
+	struct methods *m = w->methods;
+	uint64_t now_ns = clock_mono_ns();
+
+	if (end_wait_lasts(w, now_ns)) {
+		loop_timer_set(w->timer, now_ns + END_STEP_NS);
+		return;
+	}
+	m->end_waited = w;
+	rpc_session_call_again(w->session);
+	m->end_waited = NULL;
+	end_wait_free(w);
+}
+
+/* The connection broke, but the end was read, and is not lost. */
+static void end_at_once(void *self)
+{
+	struct end_wait *w = self;
+	struct methods *m = w->methods;
+	const struct job_row *row = job_roster_get(methods_jobs(m), w->at);
+	struct err ignored;
+
+	if (row && row->job.status == JOB_RUNNING &&
+	    m->host.daemon->end_job(m->host.daemon_self, w->at, &w->how, &ignored) == 0)
+		methods_publish_job(m, &row->job, 0, STORED_UNKNOWN);
+	end_wait_free(w);
+}
+
+static int await_totals(struct methods *m, const struct rpc_server_peer *peer, job_handle at,
+                        const struct job_end *how, struct err *err)
+{
+	struct end_wait *w = xcalloc(1, sizeof *w);
+	const struct rpc_server_work work = { w, end_at_once, .keeps_order = true };
+	uint64_t now_ns = clock_mono_ns();
+
+	*w = (struct end_wait){ m, peer->session, at, *how, now_ns, NULL };
+	w->timer = loop_add_timer(m->loop, now_ns + END_STEP_NS, on_end_step, w);
+	rpc_session_defer(peer->session, &work);
+	return err_set(err, EINPROGRESS, "the totals of its processes are to come");
+}
+
 METHOD(method_job_end)
 {
 	struct methods *m = self;
@@ -454,6 +526,9 @@ METHOD(method_job_end)
 	if (methods_claim_job(m, peer, params, &at, err) < 0 || status_param(params, &how, err) < 0)
 		return -err->code;
 	was = *methods_job(m, at);
+	how.ended_ns = m->end_waited ? m->end_waited->how.ended_ns : clock_wall_ns();
+	if (!m->end_waited && registry_awaits_totals(m->host.engine, at))
+		return await_totals(m, peer, at, &how, err);
 	if (recorder_params(&was, params, &how, &announced, &stored, err) < 0)
 		return -err->code;
 	if (m->host.daemon->end_job(m->host.daemon_self, at, &how, err) < 0)

@@ -19,6 +19,7 @@
 /* The `self` of all methods. */
 struct methods {
 	struct serve_host host;
+	struct loop *loop;
 	struct recent_events recent, notable;
 	struct recent_deaths deaths;
 	struct quota quota, publishing; /* what users have stored, and what they publish */
@@ -29,6 +30,7 @@ struct methods {
 	struct store_worker *worker, *process_worker, *start_worker;
 	const struct user_lookup *looked_up; /* while the method that needs it is called again */
 	const struct job_lookup *job_looked_up; /* the same */
+	const struct end_wait *end_waited;      /* the same for the end of a job */
 	struct traces *traces;               /* NULL: not a daemon */
 	struct buf scratch;
 	uint64_t opened_mono_ns;

@@ -33,6 +33,7 @@ static struct serve *serve_new(struct loop *loop, const struct serve_host *host)
 	struct serve *s = xcalloc(1, sizeof *s);
 
 	s->methods.host = *host;
+	s->methods.loop = loop;
 	s->methods.worker = store_worker_new(loop, RPC_SERVER_REPLY_MAX);
 	s->methods.process_worker = store_worker_new(loop, RPC_SERVER_REPLY_MAX);
 	s->methods.start_worker = store_worker_new(loop, RPC_SERVER_REPLY_MAX);
