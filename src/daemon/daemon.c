@@ -20,6 +20,7 @@
 #include "serve/serve.h"
 
 #define NEWS_NS NS_PER_S
+#define STOP_PATIENCE_NS NS_PER_S /* for a disk that is slow */
 #define FIRST_SEARCH_NS                                                                            \
 	(5 * NS_PER_S) /* for patterns: a daemon that is often restarted searches, too */
 
@@ -390,10 +391,19 @@ static int begin(struct daemon *d, struct err *err)
 	return 0;
 }
 
+/* What has ended is stored and published while there are clients that wait for that. */
+static void settle_jobs(struct daemon *d)
+{
+	job_commits_done(&d->commits);
+	if (d->engine && engine_jobs(d->engine)->roster.rows.len)
+		(void)engine_await_stored(d->engine, engine_store_jobs(d->engine), true,
+		                          STOP_PATIENCE_NS);
+}
+
 static void end(struct daemon *d, struct engine_totals *ret)
 {
 	listener_close(&d->listener);
-	job_commits_done(&d->commits);
+	settle_jobs(d);
 	serve_close(d->serve);
 	d->serve = NULL;
 	strace_spawner_close(d->traces.spawner);

@@ -56,8 +56,20 @@ void job_commits_add(struct job_commits *c, bool has_ended, job_commits_fn done,
 
 void job_commits_done(struct job_commits *c)
 {
+	uint64_t now_ns = clock_mono_ns(), end_ns = now_ns + PATIENCE_NS;
+
 	loop_remove(c->timer);
 	c->timer = NULL;
+	for (; c->now.list.len && now_ns < end_ns; now_ns = clock_mono_ns()) {
+		enum stored running = engine_await_stored(c->engine, c->number, false,
+		                                          end_ns - now_ns);
+
+		report(c, running, engine_await_stored(c->engine, c->number, true, 0));
+		c->now = c->next;
+		c->next = (struct job_commit_list){ 0 };
+		if (c->now.list.len)
+			c->number = engine_store_jobs(c->engine);
+	}
 	report(c, STORED_UNKNOWN, STORED_UNKNOWN);
 	c->now = c->next;
 	c->next = (struct job_commit_list){ 0 };

@@ -30,5 +30,5 @@ void job_commits_init(struct job_commits *c, struct loop *loop, struct engine *e
 /* Calls back from the loop, in this order, when it is known whether a job that runs, or has ended, is stored as it is
  * now, or after a second: STORED_UNKNOWN then, because it is still on its way to the disk. */
 void job_commits_add(struct job_commits *c, bool has_ended, job_commits_fn done, void *self);
-/* Those that still wait are called back with STORED_UNKNOWN. */
+/* Those that still wait are called back when they are stored, after a second with STORED_UNKNOWN. */
 void job_commits_done(struct job_commits *c);

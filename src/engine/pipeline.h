@@ -39,8 +39,8 @@ struct sink {
 
 /* Both lists end with a NULL name. */
 struct pipeline {
-	struct stage stages[STAGES_MAX];
-	struct sink sinks[SINKS_MAX];
+	struct stage stages[STAGES_MAX + 1];
+	struct sink sinks[SINKS_MAX + 1];
 };
 
 /* Runs the stages and freezes it. `take_snap` is a pool's; the reference is the caller's. */

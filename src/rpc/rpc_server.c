@@ -291,6 +291,8 @@ void rpc_server_close(struct rpc_server *server)
 	loop_remove(server->sweeper);
 	loop_remove(server->all.waker);
 	server->all.waker = NULL;
+	for (struct rpc_session *at = server->all.first; at; at = rpc_session_next(at))
+		rpc_session_send_rest(at);
 	while (server->all.first)
 		session_drop(server, server->all.first);
 	rpc_turns_done(&server->all.turns);

@@ -41,7 +41,8 @@ int rpc_server_open(struct loop *loop, int take_fd, const struct rpc_server_opti
                     struct rpc_server **ret, struct err *err) must_check;
 /* Serves a socket that is connected already, with the same checks. */
 void rpc_server_adopt(struct rpc_server *server, int take_fd);
-void rpc_server_close(struct rpc_server *server); /* closes all connections; NULL is fine */
+/* Sends what waits, as far as the sockets have room, and closes all connections; NULL is fine. */
+void rpc_server_close(struct rpc_server *server);
 DEFINE_CLEANUP(struct rpc_server *, rpc_server_close)
 unsigned rpc_server_clients(const struct rpc_server *server);
 /* The feeds have something new. */

@@ -524,6 +524,13 @@ static bool send_feed(struct rpc_session *s, uint64_t until_ns, bool *ret_more)
 	return true;
 }
 
+void rpc_session_send_rest(struct rpc_session *s)
+{
+	bool has_more;
+
+	(void)!send_feed(s, 0, &has_more);
+}
+
 /* The client sent everything, and so did we. A connection with a feed stays until it hangs up. */
 static bool is_over(struct rpc_session *s)
 {

@@ -53,6 +53,8 @@ const struct rpc_user *rpc_session_user(const struct rpc_session *s);
 bool rpc_session_serve(struct rpc_session *s, uint64_t until_ns);
 /* Asks for a turn if it was held up, or if its feed may have news. It may be freed by that. */
 void rpc_session_resume(struct rpc_session *s, bool has_news);
+/* Sends answers and events that wait, as far as there is room for them. */
+void rpc_session_send_rest(struct rpc_session *s);
 /* Sends a last error, as far as there is room for it. */
 void rpc_session_refuse(struct rpc_session *s, int code, const char *why);
 /* It has a feed, or a call that is not answered. */

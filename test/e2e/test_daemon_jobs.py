@@ -182,6 +182,24 @@ def test_the_end_of_a_job_is_published_after_it_was_stored(daemon, children):
 	assert stored(daemon, "slow")[0]["status"] == end["data"]["status"]
 
 
+def test_the_end_of_a_job_is_published_before_the_daemon_stops(daemon, children):
+	worker = children.spawn(["sleep", "60"])
+	with daemon.line() as ear, daemon.line() as client:
+		ear.call("bus.subscribe", filter="job.", job_id="late")
+		daemon.result("job.start", job_id="late", pid=worker.pid)
+		assert ear.read()["params"]["event"] == "job.started"
+		with store_locked(daemon.proctor.state_dir):
+			client.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "job.end", "params": {"job_id": "late", "exit_code": 0}}) + "\n")
+			wait_for(lambda: jobs_of(daemon)["late"]["status"] != "running")
+			daemon.process.send_signal(signal.SIGTERM)
+			wait_for(lambda: not daemon.socket.exists())
+		assert daemon.process.wait(timeout=60) == 0
+		end = ear.read()["params"]
+		assert (end["event"], end["data"]["stored"]) == ("job.completed", True)
+		assert client.read()["result"]["stored"] is True
+	assert stored(daemon, "late")[0]["status"] == "completed"
+
+
 def test_a_user_receives_events_of_own_processes_in_the_job_of_another(daemon, children):
 	shell = children.spawn(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c", "read go; /bin/true; read end"],
 			       stdin=subprocess.PIPE)
