@@ -20,3 +20,8 @@ struct signal_name signal_name(int signal)
 		snprintf(name.at, sizeof name.at, "signal %d", signal);
 	return name;
 }
+
+bool signal_has_sender(int code)
+{
+	return code == SI_USER || code == SI_QUEUE || code == SI_TKILL;
+}

@@ -64,21 +64,15 @@ static void put_job(const json_t *summary, struct canvas *to)
 	canvas_newline(to);
 }
 
-static void add_reason(struct buf *to, uint64_t n, const char *what)
-{
-	if (n)
-		buf_printf(to, "%s%s %s", to->len ? ", " : "", format_count(n).at, what);
-}
-
 /* "2 comments, 1 too short; 3 values not readable" */
 static void put_reasons(struct buf *to, const struct runfolder_file *file)
 {
 	const struct hardware_file_counts *c = &file->counts;
 
-	add_reason(to, c->comments, c->comments == 1 ? "comment" : "comments");
-	add_reason(to, c->too_short, "too short");
-	add_reason(to, c->too_long, "too long");
-	add_reason(to, c->unusable, "without a value");
+	format_put_count(to, c->comments, c->comments == 1 ? "comment" : "comments");
+	format_put_count(to, c->too_short, "too short");
+	format_put_count(to, c->too_long, "too long");
+	format_put_count(to, c->unusable, "without a value");
 	if (c->values_skipped)
 		buf_printf(to, "%s%s %s not readable", to->len ? "; " : "",
 		           format_count(c->values_skipped).at,

@@ -155,7 +155,7 @@ static int watch(struct pidhost *h, const struct job *job, struct err *err)
 {
 	struct jobs *jobs = engine_jobs(h->engine);
 	struct job *row;
-	size_t len;
+	char attached[32];
 
 	registry_begin(h->engine);
 	if (registry_start(h->engine, job, h->id.pid, &h->job, err) < 0)
@@ -163,8 +163,8 @@ static int watch(struct pidhost *h, const struct job *job, struct err *err)
 	row = &watched(h)->row->job;
 	if (!proc_id_eq(row->root, h->id))
 		return err_set(err, ENOENT, "process %d has ended", h->id.pid);
-	len = strlen(row->tier);
-	snprintf(row->tier + len, sizeof row->tier - len, ", attached to pid %d", h->id.pid);
+	snprintf(attached, sizeof attached, "attached to pid %d", h->id.pid);
+	job_add_to_tier(row, attached);
 	jobs->root = (struct members_root){
 		.pid = h->id.pid, .to.job = h->job, .is_helper = is_ours
 	};

@@ -284,13 +284,6 @@ int history_jobs(struct history *r, const struct job_filter *filter, size_t limi
 	return result < 0 ? result : n;
 }
 
-static void read_text(sqlite3_stmt *stmt, int column, char *to, size_t size)
-{
-	const char *text = (const char *)sqlite3_column_text(stmt, column);
-
-	snprintf(to, size, "%s", text ? text : "");
-}
-
 int history_offer_jobs(struct history *r, const struct job_filter *filter, size_t limit,
                        reader_offer_fn fn, void *self, struct err *err)
 {
@@ -310,8 +303,8 @@ int history_offer_jobs(struct history *r, const struct job_filter *filter, size_
 			                   .started_ns = db_time_ns(
 						   sqlite3_column_double(stmt, 3)) };
 
-		read_text(stmt, 0, offer.id, sizeof offer.id);
-		read_text(stmt, 1, offer.type, sizeof offer.type);
+		db_column_text(stmt, 0, offer.id, sizeof offer.id);
+		db_column_text(stmt, 1, offer.type, sizeof offer.type);
 		result = fn(self, &offer);
 	}
 	return result < 0 ? result : n;
@@ -394,9 +387,9 @@ int history_job_recorder(struct history *r, struct job_key key, struct job_recor
 	if (result < 0)
 		return result;
 	if (result > 0) {
-		read_text(stmt, 0, found.host, sizeof found.host);
-		read_text(stmt, 1, found.boot_id, sizeof found.boot_id);
-		read_text(stmt, 2, found.kind, sizeof found.kind);
+		db_column_text(stmt, 0, found.host, sizeof found.host);
+		db_column_text(stmt, 1, found.boot_id, sizeof found.boot_id);
+		db_column_text(stmt, 2, found.kind, sizeof found.kind);
 	}
 	*ret = found;
 	return 0;

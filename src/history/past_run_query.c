@@ -17,13 +17,6 @@ static void read_number(sqlite3_stmt *stmt, int column, uint64_t unit, enum run_
 	run->has |= 1u << number;
 }
 
-static void read_text(sqlite3_stmt *stmt, int column, char *to, size_t size)
-{
-	const char *text = (const char *)sqlite3_column_text(stmt, column);
-
-	snprintf(to, size, "%s", text ? text : "");
-}
-
 static void read_run(sqlite3_stmt *stmt, struct past_run *ret)
 {
 	*ret = (struct past_run){
@@ -33,11 +26,11 @@ static void read_run(sqlite3_stmt *stmt, struct past_run *ret)
 		.peak_bytes = (uint64_t)sqlite3_column_int64(stmt, 4),
 		.sheet = (uint32_t)sqlite3_column_int64(stmt, 5),
 	};
-	read_text(stmt, 0, ret->type, sizeof ret->type);
-	read_text(stmt, 10, ret->tags, sizeof ret->tags);
-	read_text(stmt, 12, ret->id, sizeof ret->id);
+	db_column_text(stmt, 0, ret->type, sizeof ret->type);
+	db_column_text(stmt, 10, ret->tags, sizeof ret->tags);
+	db_column_text(stmt, 12, ret->id, sizeof ret->id);
 	ret->uid = (uint32_t)sqlite3_column_int64(stmt, 11);
-	read_text(stmt, 9, ret->outcome, sizeof ret->outcome);
+	db_column_text(stmt, 9, ret->outcome, sizeof ret->outcome);
 	read_number(stmt, 6, 1000, RUN_CPU, ret, &ret->cpu_ns);
 	read_number(stmt, 7, 1, RUN_INPUT, ret, &ret->input_bytes);
 	read_number(stmt, 8, 1, RUN_REQUESTED, ret, &ret->requested_bytes);

@@ -7,13 +7,6 @@
 
 #include "history/history_handle.h"
 
-static void read_text(sqlite3_stmt *stmt, int column, char *to, size_t size)
-{
-	const char *text = (const char *)sqlite3_column_text(stmt, column);
-
-	snprintf(to, size, "%s", text ? text : "");
-}
-
 /* An end that is open was stored as NULL. */
 static double read_end(sqlite3_stmt *stmt, int column, double open)
 {
@@ -41,9 +34,9 @@ static bool read_pattern(sqlite3_stmt *stmt, struct pattern *ret)
 		.first_seen_ns = db_time_ns(sqlite3_column_double(stmt, 14)),
 		.last_seen_ns = db_time_ns(sqlite3_column_double(stmt, 15)),
 	};
-	read_text(stmt, 2, ret->job_type, sizeof ret->job_type);
-	read_text(stmt, 3, ret->subject, sizeof ret->subject);
-	read_text(stmt, 4, ret->description, sizeof ret->description);
+	db_column_text(stmt, 2, ret->job_type, sizeof ret->job_type);
+	db_column_text(stmt, 3, ret->subject, sizeof ret->subject);
+	db_column_text(stmt, 4, ret->description, sizeof ret->description);
 	return ret->type != PATTERN_TYPE_COUNT;
 }
 

@@ -68,6 +68,14 @@ const char *job_limit_name(enum job_limit limit)
 	return limit_names[limit];
 }
 
+void job_add_to_tier(struct job *job, const char *source)
+{
+	size_t len = strlen(job->tier);
+
+	if (source)
+		snprintf(job->tier + len, sizeof job->tier - len, ", %s", source);
+}
+
 bool job_is_oom(const struct job *job)
 {
 	struct figure kills = job->figures[JOB_FIGURE_OOM_KILLS];
@@ -80,6 +88,11 @@ bool job_is_oom(const struct job *job)
 		return kills.value > 0;
 	/* Kills were not counted, but the group met its limit and the command was killed. */
 	return job->limits_hit >> JOB_LIMIT_MEM & 1 && job->signal == SIGKILL;
+}
+
+bool job_shows_need(const struct job *job)
+{
+	return job->status == JOB_COMPLETED || (job->status == JOB_FAILED && job_is_oom(job));
 }
 
 bool job_is_short_of_memory(const struct job *job, double process_bytes)

@@ -221,8 +221,13 @@ static inline bool job_shows_figure(const struct job *job, enum job_figure id)
 
 const char *job_status_name(enum job_status status);
 const char *job_limit_name(enum job_limit limit);
+/* One more of the sources of what is known of it; NULL: none. */
+void job_add_to_tier(struct job *job, const char *source);
 /* Whether it failed because it ran out of memory, certainly or probably. */
 bool job_is_oom(const struct job *job);
+/* Whether it shows what jobs of its type need: it succeeded, or ran out of memory and needed at least as much as it had.
+ * What failed early shows less. */
+bool job_shows_need(const struct job *job);
 /* Whether so much memory of one process is close to all that the job may use, or it ran out of memory: most
  * programs grow when they load their data. */
 bool job_is_short_of_memory(const struct job *job, double process_bytes);

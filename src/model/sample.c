@@ -39,6 +39,14 @@ struct event *sample_add_event(struct sample *s, enum event_kind kind)
 	return e;
 }
 
+void sample_put_event(struct sample *s, const struct event *event)
+{
+	struct event *e = sample_add_event(s, event->kind);
+
+	if (e)
+		*e = *event;
+}
+
 struct proc_sample *sample_add_proc(struct sample *s)
 {
 	struct proc_sample *p = vec_push(&s->procs, PROCS_MAX);

@@ -115,6 +115,8 @@ void sample_done(struct sample *s);
 /* A zeroed slot, good until the next is added; NULL at the ceiling, where the list is no longer
  * complete. */
 struct event *sample_add_event(struct sample *s, enum event_kind kind);
+/* A copy of an event whose texts are those of this sample. */
+void sample_put_event(struct sample *s, const struct event *event);
 struct proc_sample *sample_add_proc(struct sample *s);
 /* Sorts by pid if the probe did not find them in order, and leaves one of each: a pid is read twice
  * when it is listed for a process that ended and for its successor. */

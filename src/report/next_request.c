@@ -4,11 +4,6 @@
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
 
-bool next_request_is_of(const struct job *job)
-{
-	return job->status == JOB_COMPLETED || (job->status == JOB_FAILED && job_is_oom(job));
-}
-
 /* Steps of 64 MiB below 2 GiB, whole GiB above. */
 static uint64_t round_up(double bytes)
 {
@@ -54,7 +49,7 @@ int next_request_gather(struct history *history, const struct job *job, struct n
 	int r;
 
 	*ret = (struct next_request){ 0 };
-	if (!next_request_is_of(job))
+	if (!job_shows_need(job))
 		return 0;
 	r = type_estimate_gather(history, &query, &learned, err);
 	if (r >= 0)

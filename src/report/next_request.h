@@ -14,8 +14,6 @@ struct next_request {
 	uint64_t runs;          /* how many these are */
 };
 
-/* Whether it applies to this job: it succeeded, or ran out of memory. */
-bool next_request_is_of(const struct job *job);
 int next_request_gather(struct history *history, const struct job *job, struct next_request *ret,
                         struct err *err) must_check;
 /* From what was learned. Pure. */

@@ -70,12 +70,6 @@ static bool has_other_shape(struct gathering *g, const char *command, bool type_
 	return options != g->options;
 }
 
-/* What failed early shows less than a whole run needs; what ran out of memory needed at least as much. */
-static bool is_to_learn(const struct job *job)
-{
-	return job->status == JOB_COMPLETED || (job->status == JOB_FAILED && job_is_oom(job));
-}
-
 /* The estimate is of whole jobs, and it is one of its type: else it is experience. */
 static bool is_asked_for(const struct gathering *g, const struct job *job)
 {
@@ -92,7 +86,7 @@ static int add_job(void *self, const struct job *job)
 
 	if (job->status == JOB_RUNNING || job->status == JOB_LOST)
 		return 0;
-	if (!is_to_learn(job)) {
+	if (!job_shows_need(job)) {
 		g->to->failed += is_asked_for(g, job);
 		return 0;
 	}

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "sqlite/db_file.h"
 
@@ -205,6 +206,13 @@ double db_column_real(sqlite3_stmt *stmt, int column)
 double db_time(uint64_t wall_ns)
 {
 	return (double)(wall_ns / 1000) / 1e6;
+}
+
+void db_column_text(sqlite3_stmt *stmt, int column, char *to, size_t size)
+{
+	const char *text = (const char *)sqlite3_column_text(stmt, column);
+
+	snprintf(to, size, "%s", text ? text : "");
 }
 
 uint64_t db_time_ns(double seconds)

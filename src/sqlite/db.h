@@ -55,3 +55,5 @@ double db_column_real(sqlite3_stmt *stmt, int column); /* NAN for NULL */
 /* Times are unix seconds as REAL, good to the microsecond. */
 double db_time(uint64_t wall_ns);
 uint64_t db_time_ns(double seconds);
+/* NULL is "", and what does not fit is cut off. */
+void db_column_text(sqlite3_stmt *stmt, int column, char *to, size_t size);

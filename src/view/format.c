@@ -165,6 +165,12 @@ struct fmt format_count(uint64_t n)
 	return f;
 }
 
+void format_put_count(struct buf *to, uint64_t n, const char *what)
+{
+	if (n)
+		buf_printf(to, "%s%s %s", to->len ? ", " : "", format_count(n).at, what);
+}
+
 struct fmt format_milli(uint64_t milli, unsigned decimals)
 {
 	struct fmt f;

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
+
 struct fmt {
 	char at[40];
 };
@@ -26,6 +28,8 @@ struct fmt format_percent_bare(
 	double ratio);               /* "0.3", "62.0", "412", "<0.1": for columns headed % */
 struct fmt format_energy(double wh); /* "0.034 Wh", "52.8 Wh", "1.23 kWh"; NAN: "-" */
 struct fmt format_count(uint64_t n); /* "1,234,567" */
+/* Adds "3 too short" to a list; 0: nothing. */
+void format_put_count(struct buf *to, uint64_t n, const char *what);
 struct fmt format_milli(uint64_t milli, unsigned decimals); /* thousandths: 3412 with 2 → "3.41" */
 struct fmt format_time(uint64_t wall_ns);                   /* "2026-11-15 14:03:21", local time */
 struct fmt format_clock(uint64_t wall_ns);                  /* "14:03:21", local time */

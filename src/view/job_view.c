@@ -368,7 +368,7 @@ static bool is_worth_saying(const struct job *job, uint64_t next)
 
 bool job_view_shows_next_request(const struct job *job)
 {
-	return next_request_is_of(job) && (job_is_oom(job) || is_worth_saying(job, 0));
+	return job_shows_need(job) && (job_is_oom(job) || is_worth_saying(job, 0));
 }
 
 void job_view_put_next_request(struct label_lines *f, const struct job *job,
@@ -376,7 +376,7 @@ void job_view_put_next_request(struct label_lines *f, const struct job *job,
 {
 	struct figure used = job->figures[JOB_FIGURE_PEAK_USED];
 
-	if (!next->memory_bytes || !next_request_is_of(job) ||
+	if (!next->memory_bytes || !job_shows_need(job) ||
 	    !(job_is_oom(job) || is_worth_saying(job, next->memory_bytes)))
 		return;
 	label_lines_begin(f, label, "");

@@ -31,24 +31,18 @@ static bool is_all_largest(const struct type_stats *t)
 	return t->largest && t->largest == t->figures[TYPE_MEMORY].known.len;
 }
 
-static void put_part(struct buf *to, uint64_t n, const char *what)
-{
-	if (n)
-		buf_printf(to, "%s%s %s", to->len ? ", " : "", format_count(n).at, what);
-}
-
 /* What the figures of a row leave out, or replace. */
 static void add_note(struct table *table, const struct type_stats *t, enum type_figure row)
 {
 	cleanup(buf_done) struct buf text = { 0 };
 
 	if (row == TYPE_TIME) {
-		put_part(&text, t->running, "running");
-		put_part(&text, t->lost, "lost");
+		format_put_count(&text, t->running, "running");
+		format_put_count(&text, t->lost, "lost");
 	}
-	put_part(&text, t->figures[row].missing, "not known");
+	format_put_count(&text, t->figures[row].missing, "not known");
 	if (row == TYPE_MEMORY && !is_all_largest(t))
-		put_part(&text, t->largest, "by largest process");
+		format_put_count(&text, t->largest, "by largest process");
 	table_addn(table, text.at, text.len, INK_QUIET);
 }
 

@@ -18,6 +18,7 @@
 #include "base/helper_process.h"
 #include "base/mem.h"
 #include "base/scan.h"
+#include "base/signal_name.h"
 #include "base/vec.h"
 #include "job/launch/exec_error.h"
 #include "job/launch/launch_helper.h"
@@ -56,24 +57,18 @@ static void fill_signals(sigset_t *set)
 		sigdelset(set, faults[i]);
 }
 
-/* Signals of the kernel and of timers have no sender. */
-static bool has_sender(int code)
-{
-	return code == SI_USER || code == SI_QUEUE || code == SI_TKILL;
-}
-
 static void report_forward(const struct launcher *l, int signo, int code, pid_t pid, uid_t uid)
 {
 	if (l->options.on_forward)
-		l->options.on_forward(l->options.self, signo, has_sender(code) ? pid : 0,
-		                      has_sender(code) ? uid : 0);
+		l->options.on_forward(l->options.self, signo, signal_has_sender(code) ? pid : 0,
+		                      signal_has_sender(code) ? uid : 0);
 }
 
 static void report_group_signal(const struct launcher *l, int signo, int code, pid_t pid, uid_t uid)
 {
 	if (l->options.on_group_signal)
-		l->options.on_group_signal(l->options.self, signo, has_sender(code) ? pid : 0,
-		                           has_sender(code) ? uid : 0);
+		l->options.on_group_signal(l->options.self, signo, signal_has_sender(code) ? pid : 0,
+		                           signal_has_sender(code) ? uid : 0);
 }
 
 static void pass_on(const struct launcher *l, const struct signalfd_siginfo *from)

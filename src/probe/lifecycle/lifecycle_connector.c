@@ -247,14 +247,6 @@ static void take_exec(struct connector *self, const struct connector_message_eve
 		remember(self, found.known, boot_ns);
 }
 
-static void report_exit(const struct event *exit, struct sample *out)
-{
-	struct event *e = sample_add_event(out, EVENT_EXIT);
-
-	if (e)
-		*e = *exit;
-}
-
 /* Whether its last thread has ended, as far as the kernel knows now. Costs a tenth of reading
  * /proc. */
 static bool has_ended(pid_t pid)
@@ -299,7 +291,7 @@ static void take_exit(struct connector *self, const struct connector_message_eve
 	if (lingering)
 		lingering->exit = exit;
 	else
-		report_exit(&exit, out);
+		sample_put_event(out, &exit);
 	process_names_forget(&self->names, ev->tgid, boot_ns);
 }
 
@@ -353,7 +345,7 @@ static void settle_lingering(struct connector *self, uint64_t now_boot_ns, struc
 			i++;
 			continue;
 		}
-		report_exit(&l->exit, out);
+		sample_put_event(out, &l->exit);
 		*l = self->lingering.at[--self->lingering.len];
 	}
 	vec_shrink(&self->lingering);

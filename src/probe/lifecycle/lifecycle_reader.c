@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/signal_name.h"
 #include "base/text.h"
 #include "model/redact.h"
 #include "probe/bpf/lifecycle_record.h"
@@ -44,14 +45,6 @@ static void held_remove(struct lifecycle_reader *reader, struct held_exit *held)
 	reader->held.len--;
 }
 
-static void report_exit(const struct event *exit, struct sample *out)
-{
-	struct event *e = sample_add_event(out, EVENT_EXIT);
-
-	if (e)
-		*e = *exit;
-}
-
 static bool is_older(const struct held_exit *held, uint64_t now_boot_ns, uint64_t age_ns)
 {
 	return held->exit.boot_ns + age_ns <= now_boot_ns;
@@ -73,7 +66,7 @@ void lifecycle_reader_settle(struct lifecycle_reader *reader, uint64_t now_boot_
 
 		if (!held->is_reported &&
 		    is_older(held, now_boot_ns, LIFECYCLE_READER_PATIENCE_NS)) {
-			report_exit(&held->exit, out);
+			sample_put_event(out, &held->exit);
 			held->is_reported = true;
 		}
 		if (is_forgettable(reader, held, now_boot_ns))
@@ -89,7 +82,7 @@ void lifecycle_reader_give_up(struct lifecycle_reader *reader, struct sample *ou
 {
 	vec_each(&reader->held, held)
 		if (!held->is_reported)
-			report_exit(&held->exit, out);
+			sample_put_event(out, &held->exit);
 	vec_reset(&reader->held);
 	map_reset(&reader->index);
 }
@@ -173,7 +166,7 @@ static void take_exit(struct lifecycle_reader *reader, const struct life_exit *r
 
 	struct held_exit *held = vec_push(&reader->held, LIFECYCLE_READER_HELD_MAX);
 	if (!held) {
-		report_exit(&one.exit, out);
+		sample_put_event(out, &one.exit);
 		return;
 	}
 	*held = one;
@@ -220,15 +213,9 @@ static void take_free(struct lifecycle_reader *reader, const struct life_free *r
 		report_totals(r, held->exit.id.pid, out);
 	} else {
 		set_totals(r, &held->exit.final);
-		report_exit(&held->exit, out);
+		sample_put_event(out, &held->exit);
 	}
 	held_remove(reader, held);
-}
-
-/* By si_code: the process that was running sent the signal. */
-static bool is_from_process(int32_t code)
-{
-	return code == SI_USER || code == SI_QUEUE || code == SI_TKILL;
 }
 
 static const char *const reasons[] = {
@@ -247,7 +234,7 @@ static void take_signal(const struct life_signal *r, struct sample *out)
 	e->signal = (int)r->number;
 	if (r->reason < ARRAY_LEN(reasons) && reasons[r->reason])
 		e->name = sample_add_text(out, reasons[r->reason], strlen(reasons[r->reason]));
-	if (!is_from_process(r->code))
+	if (!signal_has_sender(r->code))
 		return;
 	e->sender_pid = r->sender_pid ? (pid_t)r->sender_pid : -1;
 	e->sender_uid = r->sender_uid;
