@@ -67,8 +67,8 @@ int run_pid(struct run_recording *r, const struct pidhost_target *target)
 	run_announcer_end(announcer, &r->last, totals.recorder.has_end);
 	run_announcer_free(announcer);
 	latest_snapshot_done(&r->latest);
-	run_recording_end_folder(r, &r->last, &totals.recorder);
-	run_recording_print_end(r, &r->last, &totals);
+	run_recording_end_folder(r, &totals.recorder);
+	run_recording_print_end(r, &totals);
 	if (!r->goes_on && !r->last.has_exit_code && !r->last.signal && !r->options->quiet)
 		log_warn("process %llu has ended; its exit status is not known",
 		         (unsigned long long)r->options->pid);

@@ -345,9 +345,9 @@ static void explain(const struct run_recording *r, const struct job *job,
 	verdict_line(job, &verdict, to);
 }
 
-void run_recording_print_end(struct run_recording *r, const struct job *job,
-                             const struct engine_totals *totals)
+void run_recording_print_end(struct run_recording *r, const struct engine_totals *totals)
 {
+	const struct job *job = &r->last;
 	cleanup(buf_done) struct buf why = { 0 };
 	struct style style = cli_style_of(r->cli, STDERR_FILENO);
 	struct run_record record = record_of(r, totals);
@@ -372,9 +372,9 @@ void run_recording_print_end(struct run_recording *r, const struct job *job,
 	buf_done(&out);
 }
 
-void run_recording_end_folder(struct run_recording *r, const struct job *job,
-                              const struct recorder_status *status)
+void run_recording_end_folder(struct run_recording *r, const struct recorder_status *status)
 {
+	const struct job *job = &r->last;
 	struct buf report = { 0 };
 	struct err err;
 

@@ -46,8 +46,6 @@ void run_recording_watch(struct run_recording *r, struct loop *loop, struct engi
 /* It is over, and the engine is still there. */
 void run_recording_unwatch(struct run_recording *r);
 void run_recording_notice(void *self, const char *text);
-void run_recording_end_folder(struct run_recording *r, const struct job *job,
-                              const struct recorder_status *status);
-void run_recording_print_end(struct run_recording *r, const struct job *job,
-                             const struct engine_totals *totals);
+void run_recording_end_folder(struct run_recording *r, const struct recorder_status *status);
+void run_recording_print_end(struct run_recording *r, const struct engine_totals *totals);
 void run_recording_done(struct run_recording *r);

@@ -114,14 +114,13 @@ static void announce_end(struct run *run, const struct job *job, bool is_stored)
 	run_announcer_free(TAKE_PTR(run->announcer));
 }
 
-static void finish(struct run *run, struct jobhost *host, struct job *ret,
-                   struct engine_totals *ret_totals)
+static void finish(struct run *run, struct jobhost *host, struct engine_totals *ret_totals)
 {
 	serve_close(TAKE_PTR(run->recording.door));
 	run_announcer_connect(run->announcer);
-	jobhost_finish(host, ret, ret_totals);
+	jobhost_finish(host, ret_totals);
 	latest_snapshot_done(&run->recording.latest);
-	announce_end(run, ret, ret_totals->recorder.has_end);
+	announce_end(run, &run->recording.last, ret_totals->recorder.has_end);
 }
 
 /* It is a job all the same: later queries must find how it ended. */
@@ -140,8 +139,8 @@ static int give_up(struct run *run, struct jobhost *host, struct err *err)
 		return status;
 	}
 	jobhost_fail(host, status, err->msg);
-	finish(run, host, &job, &totals);
-	run_recording_end_folder(&run->recording, &job, &totals.recorder);
+	finish(run, host, &totals);
+	run_recording_end_folder(&run->recording, &totals.recorder);
 	return status;
 }
 
@@ -182,7 +181,6 @@ static int run_job(struct run *run)
 	cleanup(jobhost_freep) struct jobhost *host = NULL;
 	struct launch_end end;
 	struct engine_totals totals;
-	struct job job;
 	struct err err;
 
 	launcher_save_inherited(&run->inherited, run->recording.cli->sigpipe);
@@ -200,11 +198,11 @@ static int run_job(struct run *run)
 		log_warn("%s", err.msg);
 	run_recording_unwatch(&run->recording);
 	run_capture_end(run->capture, run->options.out);
-	finish(run, host, &job, &totals);
+	finish(run, host, &totals);
 	end = *jobhost_end(host);
 	jobhost_free(TAKE_PTR(host));
-	run_recording_end_folder(&run->recording, &job, &totals.recorder);
-	run_recording_print_end(&run->recording, &job, &totals);
+	run_recording_end_folder(&run->recording, &totals.recorder);
+	run_recording_print_end(&run->recording, &totals);
 	launch_end_alike(&end);
 }
 

@@ -345,6 +345,7 @@ static void add_job(struct jobhost *h)
 
 	h->watched = jobs_add(jobs, h->options.job); /* the first: there is room */
 	h->watched->sheets_end_with_opener = true;
+	h->watched->is_launched = true;
 	h->watched->hooks = &jobhost_hooks;
 	h->watched->hooks_self = h;
 	job = job_of(h);
@@ -394,14 +395,6 @@ static void commit_start(struct jobhost *h)
 		           "50 ms");
 }
 
-static void add_to_tier(struct job *job, const char *text)
-{
-	size_t len = strlen(job->tier);
-
-	if (text)
-		snprintf(job->tier + len, sizeof job->tier - len, ", %s", text);
-}
-
 int jobhost_start(struct jobhost *h, struct err *err)
 {
 	uint64_t limit_ns = h->options.job->limit[JOB_LIMIT_TIME];
@@ -409,8 +402,8 @@ int jobhost_start(struct jobhost *h, struct err *err)
 	commit_start(h);
 	record_start(h); /* the command has not waited for the store */
 	add_command(h);
-	add_to_tier(job_of(h), engine_trace_command(h->engine, h->command));
-	add_to_tier(job_of(h), h->options.capture ? CAPTURE_TIER : NULL);
+	job_add_to_tier(job_of(h), engine_trace_command(h->engine, h->command));
+	job_add_to_tier(job_of(h), h->options.capture ? CAPTURE_TIER : NULL);
 	if (limit_ns)
 		launcher_set_deadline(h->launcher, h->started_mono_ns + limit_ns);
 	read_inherited_peak(h);
@@ -474,7 +467,7 @@ static bool is_awaited(void *self, struct proc_id id)
 	       !(is_first_to_end(h) && id.pid == h->end.pid);
 }
 
-void jobhost_finish(struct jobhost *h, struct job *ret, struct engine_totals *ret_totals)
+void jobhost_finish(struct jobhost *h, struct engine_totals *ret_totals)
 {
 	struct watched_job *w = h->watched;
 
@@ -486,7 +479,6 @@ void jobhost_finish(struct jobhost *h, struct job *ret, struct engine_totals *re
 	engine_settle(h->engine, patience_ns(h), w->leaked, is_awaited, h);
 	engine_stop(h->engine, ret_totals); /* totals may come until then, and are stored */
 	h->engine = NULL;
-	*ret = h->last;
 }
 
 void jobhost_free(struct jobhost *h)

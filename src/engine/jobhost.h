@@ -36,8 +36,8 @@ int jobhost_start(struct jobhost *h, struct err *err) must_check;
 void jobhost_fail(struct jobhost *h, int status, const char *why);
 /* Returns when the command has ended, and its leftovers if they are waited for. */
 int jobhost_run(struct jobhost *h, struct err *err) must_check;
-/* Stores the last figures. `ret` is the job as it ended. */
-void jobhost_finish(struct jobhost *h, struct job *ret, struct engine_totals *ret_totals);
+/* The job ends with the last snapshot, and that is stored. */
+void jobhost_finish(struct jobhost *h, struct engine_totals *ret_totals);
 void jobhost_free(struct jobhost *h); /* NULL is fine */
 DEFINE_CLEANUP(struct jobhost *, jobhost_free)
 

@@ -256,18 +256,9 @@ static void explain_end(void *self, struct cause_facts *facts)
 	facts->verdict = h->verdict;
 }
 
-static void keep_last(void *self, const struct job *job)
-{
-	struct jobhost *h = self;
-
-	if (h->is_last)
-		h->last = *job;
-}
-
 const struct watched_job_hooks jobhost_hooks = {
 	.complete_events = complete_events,
 	.measure = measure_group,
 	.complete = complete_job,
 	.explain = explain_end,
-	.show = keep_last,
 };

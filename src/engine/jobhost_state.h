@@ -31,7 +31,6 @@ struct jobhost {
 	uint64_t used_up_cpu_ns; /* the command's limit of CPU time; 0: it was not used up, or BPF reports it */
 	bool has_ended, is_last, was_asked, has_recorded_living;
 	struct cause_verdict verdict; /* what a daemon answered */
-	struct job last;              /* as in the last snapshot */
 	pthread_t mover;              /* moves leftovers out of the group */
 	bool is_moving;
 };

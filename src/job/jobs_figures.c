@@ -105,7 +105,7 @@ static void infer_ends(struct jobs *jobs, const struct snapshot *snap)
 		if (w && !w->ended_mono_ns && !w->row->job.has_recorder &&
 		    proc_id_eq(w->row->job.root, e->id)) {
 			infer_end(w, e);
-			if (!w->hooks) {
+			if (!w->is_launched) {
 				w->row->closed_boot_ns = e->boot_ns;
 				drop_later_births(jobs, snap, e->job, e->boot_ns);
 			}
@@ -221,7 +221,7 @@ static bool lacks_files(const struct jobs *jobs, const struct watched_job *w, ui
 {
 	uint64_t written;
 
-	if (!w->hooks)
+	if (!w->is_launched)
 		return false;
 	written = shm_files_changed(jobs->root_fd, geteuid(), w->row->job.started_ns);
 	return written > w->memory.shmem.sum_bytes + MAX(used / FEW, UNMAPPED_NOISE_BYTES);
@@ -278,7 +278,7 @@ static void account_last_mark(const struct jobs *jobs, struct watched_job *w, ui
 		take_used_at_mark(jobs, w, job_memory_at_largest_mark(&w->memory, mark), boot_ns);
 }
 
-/* Without hooks it was registered, and its group is not ours to account for. */
+/* Of a registered job: its group is not ours to account for. */
 static void find_limit(const struct jobs *jobs, const struct watched_job *w,
                        struct cause_facts *facts, struct oom_limit *limit)
 {
@@ -339,8 +339,6 @@ static void compute(const struct jobs *jobs, struct watched_job *w,
 	if (job->status != JOB_RUNNING) /* it may have ended since they were computed */
 		job->figures[JOB_FIGURE_USED] = (struct figure){ 0 };
 	explain(jobs, w);
-	if (w->hooks && w->hooks->show)
-		w->hooks->show(w->hooks_self, job);
 }
 
 static void measure_groups(struct jobs *jobs, const struct snapshot *snap)

@@ -31,15 +31,13 @@ struct watched_job_hooks {
 	void (*complete)(void *self, const struct snapshot *snap);
 	/* When it failed: what the events do not show about why. */
 	void (*explain)(void *self, struct cause_facts *facts);
-	/* At last: the job as the snapshot shows it. */
-	void (*show)(void *self, const struct job *job);
 };
 
 struct watched_job {
 	struct job_row *row; /* as snapshots show it */
 	struct accounting accounting;
 	struct end_facts end_facts;
-	struct cgroup_dir *memory_group; /* of its first process; NULL: none, or the hooks know */
+	struct cgroup_dir *memory_group; /* of its first process; NULL: none, or the host knows */
 	struct job_memory memory;
 	struct job_usage usage;
 	struct gpu_account gpus;
@@ -65,6 +63,7 @@ struct watched_job {
 	bool end_is_inferred;         /* from the end of its process: it was not reported */
 	bool is_past; /* it ended before us: its figures are those that were stored */
 	bool sheets_end_with_opener; /* a sheet fails when the process ends that opened it */
+	bool is_launched; /* by us: it ends with its command, and its processes are all that use its memory */
 	const struct watched_job_hooks *hooks; /* NULL: none */
 	void *hooks_self;
 };

@@ -87,15 +87,14 @@ static struct job run(struct fixture *f, const struct job *how, const char *scri
 	char shell[] = "sh", option[] = "-c", words[100];
 	char *argv[] = { shell, option, words, NULL };
 	struct engine_totals totals;
-	struct job job;
 	struct err err;
 
 	snprintf(words, sizeof words, "%s", script);
 	launch(f, how, argv);
 	assert_int_equal(jobhost_start(f->host, &err), 0);
 	assert_int_equal(jobhost_run(f->host, &err), 0);
-	jobhost_finish(f->host, &job, &totals);
-	return job;
+	jobhost_finish(f->host, &totals);
+	return f->last->jobs.at[0];
 }
 
 static void test_jobhost__reports_how_the_command_ended(void **state)
@@ -169,7 +168,8 @@ static void test_jobhost__closes_sheets_that_are_open_at_the_end(void **state)
 	begun.job = jobhost_job(f->host)->job.handle;
 	assert_int_equal(job_input_begin_sheet(jobhost_engine(f->host), &begun, &num, &err), 0);
 	assert_int_equal(jobhost_run(f->host, &err), 0);
-	jobhost_finish(f->host, &job, &totals);
+	jobhost_finish(f->host, &totals);
+	job = f->last->jobs.at[0];
 	assert_int_equal(job.total_sheets, 3);
 	assert_int_equal(job.current_sheet, 0);
 	assert_int_equal(f->last->sheets.len, 1);
@@ -189,7 +189,8 @@ static void test_jobhost_fail__ends_a_job_that_had_no_process(void **state)
 	launch(f, &how, argv);
 	assert_int_equal(jobhost_start(f->host, &err), -ENOENT);
 	jobhost_fail(f->host, 127, err.msg);
-	jobhost_finish(f->host, &job, &totals);
+	jobhost_finish(f->host, &totals);
+	job = f->last->jobs.at[0];
 	assert_int_equal(job.status, JOB_FAILED);
 	assert_int_equal(job.exit_code, 127);
 	assert_int_equal(job.figures[JOB_FIGURE_PROCESSES].value, 0);
