@@ -125,7 +125,6 @@ def test_record_sees_every_process_that_lives_two_milliseconds(proctor, recordin
 	child = recording("--interval", "1")
 	for code in [0, 3] * 50:
 		subprocess.run(["/bin/sh", "-c", "exit %d" % code], check=False)
-	time.sleep(1.5)
 	stop(child)
 	exits = query(proctor, "SELECT e.exit_code, count(*) FROM process_events e WHERE event_type = 'exit' AND pid IN "
 			       "(SELECT pid FROM process WHERE command LIKE '%sh -c exit%') GROUP BY 1")
@@ -139,7 +138,6 @@ def test_record_stores_what_happened_after_its_last_snapshot(proctor, recording)
 	mine = "of-%d" % os.getpid()  # other tests run shells at the same time
 	for _ in range(20):
 		subprocess.run(["/bin/sh", "-c", "exit 9", mine], check=False)
-	time.sleep(0.5)
 	stop(child)
 	assert query(proctor, "SELECT count(*) FROM process WHERE command = ? AND exit_code = 9", "/bin/sh -c exit 9 " + mine) == [(20,)]
 
@@ -156,7 +154,7 @@ for _ in range(6000):
 	os.waitpid(pid, 0)
 """)
 	storm.wait()
-	time.sleep(2.5)
+	wait_for(lambda: query(proctor, "SELECT count(*) FROM snapshots")[0][0] >= 3)
 	stop(child)
 	rows = query(proctor, "SELECT count(*) FROM process WHERE ppid = ? AND exit_code = 7", storm.pid)
 	assert rows == [(6000,)]
@@ -171,7 +169,6 @@ def test_record_names_the_sender_of_a_signal(proctor, recording, children):
 	killer = subprocess.Popen(["/bin/sh", "-c", "kill -TERM %d" % victim.pid])
 	killer.wait()
 	victim.wait()
-	time.sleep(1.5)
 	stop(child)
 	rows = query(proctor, "SELECT signal_num, details FROM process_events WHERE event_type = 'signal' AND pid = ?", victim.pid)
 	assert rows and rows[0][0] == signal.SIGTERM and "pid %d" % killer.pid in rows[0][1]
