@@ -68,6 +68,17 @@ const char *job_limit_name(enum job_limit limit)
 	return limit_names[limit];
 }
 
+enum metric_unit job_limit_unit(enum job_limit limit)
+{
+	static const enum metric_unit units[] = {
+		[JOB_LIMIT_MEM] = UNIT_BYTES,       [JOB_LIMIT_CPU] = UNIT_MILLI,
+		[JOB_LIMIT_PIDS] = UNIT_COUNT,      [JOB_LIMIT_TIME] = UNIT_NS,
+		[JOB_LIMIT_USER_PIDS] = UNIT_COUNT,
+	};
+
+	return units[limit];
+}
+
 void job_add_to_tier(struct job *job, const char *source)
 {
 	size_t len = strlen(job->tier);

@@ -221,6 +221,7 @@ static inline bool job_shows_figure(const struct job *job, enum job_figure id)
 
 const char *job_status_name(enum job_status status);
 const char *job_limit_name(enum job_limit limit);
+enum metric_unit job_limit_unit(enum job_limit limit);
 /* One more of the sources of what is known of it; NULL: none. */
 void job_add_to_tier(struct job *job, const char *source);
 /* Whether it failed because it ran out of memory, certainly or probably. */

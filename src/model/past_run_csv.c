@@ -12,12 +12,12 @@
 
 static bool read_seconds(struct scan s, uint64_t *ret_ns)
 {
-	return past_run_parse_scaled(s, 1e9, ret_ns);
+	return past_run_format_scaled(s, 1e9, ret_ns);
 }
 
 static bool read_peak(struct scan s, uint64_t *ret_bytes)
 {
-	return past_run_parse_scaled(s, MIB, ret_bytes);
+	return past_run_format_scaled(s, MIB, ret_bytes);
 }
 
 static bool read_cpu(struct scan s, uint64_t took_ns, uint64_t *ret_ns)
@@ -29,7 +29,7 @@ static bool read_cpu(struct scan s, uint64_t took_ns, uint64_t *ret_ns)
 static bool read_requested(struct scan s, uint64_t cpus, uint64_t *ret_bytes)
 {
 	(void)cpus;
-	return past_run_parse_scaled(s, MIB, ret_bytes);
+	return past_run_format_scaled(s, MIB, ret_bytes);
 }
 
 /* "ok", "failed" or the code of a cause. Any other word would be taken for a failure. */
@@ -65,7 +65,7 @@ const struct run_format run_format_csv = {
 		[RUN_COLUMN_TAGS] = { "tags" },
 	},
 	.is_strict = true,
-	.started = past_run_parse_instant,
+	.started = past_run_format_instant,
 	.took = read_seconds,
 	.peak = read_peak,
 	.cpu = read_cpu,

@@ -169,7 +169,7 @@ static bool parse_number(const struct run_file_columns *c, const struct csv_row 
 	case RUN_CPU:
 		return formats[c->kind]->cpu(text, run->took_ns, &run->cpu_ns);
 	case RUN_INPUT:
-		return past_run_parse_scaled(text, 1, &run->input_bytes);
+		return past_run_format_scaled(text, 1, &run->input_bytes);
 	case RUN_REQUESTED:
 		if (get_field(c, row, RUN_COLUMN_CPUS, &cpus_text))
 			(void)scan_u64(&cpus_text, &cpus);

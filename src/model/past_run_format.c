@@ -7,7 +7,7 @@
 #include "base/opts.h"
 #include "base/time_parse.h"
 
-bool past_run_parse_scaled(struct scan s, double scale, uint64_t *ret)
+bool past_run_format_scaled(struct scan s, double scale, uint64_t *ret)
 {
 	double v;
 
@@ -17,7 +17,7 @@ bool past_run_parse_scaled(struct scan s, double scale, uint64_t *ret)
 	return true;
 }
 
-bool past_run_parse_bytes(struct scan s, uint64_t *ret)
+bool past_run_format_bytes(struct scan s, uint64_t *ret)
 {
 	char text[32];
 	size_t n = 0;
@@ -29,14 +29,14 @@ bool past_run_parse_bytes(struct scan s, uint64_t *ret)
 }
 
 /* Only an instant: what is relative to now would change with each reading. */
-bool past_run_parse_instant(struct scan s, uint64_t *ret_ns)
+bool past_run_format_instant(struct scan s, uint64_t *ret_ns)
 {
-	if (past_run_parse_scaled(s, 1e9, ret_ns))
+	if (past_run_format_scaled(s, 1e9, ret_ns))
 		return true;
 	return scan_left(&s) >= 10 && s.p[4] == '-' && time_parse(s, 0, ret_ns);
 }
 
-int past_run_parse_state(const struct run_state *states, struct scan s,
+int past_run_format_state(const struct run_state *states, struct scan s,
                          char ret[static RUN_OUTCOME_MAX], struct err *err)
 {
 	struct scan word;

@@ -19,11 +19,11 @@ struct run_format {
 extern const struct run_format run_format_csv, run_format_sacct, run_format_nextflow;
 
 /* "12.5" of a unit of `scale`. */
-bool past_run_parse_scaled(struct scan s, double scale, uint64_t *ret);
+bool past_run_format_scaled(struct scan s, double scale, uint64_t *ret);
 /* "1.2 GB", "512K", "0", and a plain number of bytes: powers of 1024, as all these tools mean them. */
-bool past_run_parse_bytes(struct scan s, uint64_t *ret);
+bool past_run_format_bytes(struct scan s, uint64_t *ret);
 /* Seconds since 1970, or ISO 8601. */
-bool past_run_parse_instant(struct scan s, uint64_t *ret_ns);
+bool past_run_format_instant(struct scan s, uint64_t *ret_ns);
 
 /* The words of a tool for how a run ended. */
 struct run_state {
@@ -31,5 +31,5 @@ struct run_state {
 	const char *why;
 };
 /* By its first word; any that is not listed is "failed". The last row has no word. */
-int past_run_parse_state(const struct run_state *states, struct scan s,
+int past_run_format_state(const struct run_state *states, struct scan s,
                          char ret[static RUN_OUTCOME_MAX], struct err *err) must_check;

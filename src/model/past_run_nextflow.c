@@ -13,7 +13,7 @@ static bool read_ms(struct scan s, uint64_t *ret_ns)
 
 static bool read_started(struct scan s, uint64_t *ret_ns)
 {
-	return read_ms(s, ret_ns) || past_run_parse_instant(s, ret_ns);
+	return read_ms(s, ret_ns) || past_run_format_instant(s, ret_ns);
 }
 
 /* "3m 4s", "1h 2m", "350ms", "2d 3h"; a plain number is milliseconds, as `trace.raw` writes it. */
@@ -35,13 +35,13 @@ static bool read_cpu(struct scan s, uint64_t took_ns, uint64_t *ret_ns)
 {
 	if (s.p < s.end && s.end[-1] == '%')
 		s.end--;
-	return past_run_parse_scaled(s, (double)took_ns / 100, ret_ns);
+	return past_run_format_scaled(s, (double)took_ns / 100, ret_ns);
 }
 
 static bool read_requested(struct scan s, uint64_t cpus, uint64_t *ret_bytes)
 {
 	(void)cpus;
-	return past_run_parse_bytes(s, ret_bytes);
+	return past_run_format_bytes(s, ret_bytes);
 }
 
 static int read_outcome(struct scan s, char ret[static RUN_OUTCOME_MAX], struct err *err)
@@ -52,7 +52,7 @@ static int read_outcome(struct scan s, char ret[static RUN_OUTCOME_MAX], struct 
 		{ 0 },
 	};
 
-	return past_run_parse_state(states, s, ret, err);
+	return past_run_format_state(states, s, ret, err);
 }
 
 const struct run_format run_format_nextflow = {
@@ -69,7 +69,7 @@ const struct run_format run_format_nextflow = {
 	},
 	.started = read_started,
 	.took = read_took,
-	.peak = past_run_parse_bytes,
+	.peak = past_run_format_bytes,
 	.cpu = read_cpu,
 	.requested = read_requested,
 	.outcome = read_outcome,

@@ -33,7 +33,7 @@ static bool read_requested(struct scan s, uint64_t cpus, uint64_t *ret)
 		times = s.end[-1] == 'c' ? cpus : 1;
 		s.end--;
 	}
-	return times && past_run_parse_bytes(s, ret) && !__builtin_mul_overflow(*ret, times, ret);
+	return times && past_run_format_bytes(s, ret) && !__builtin_mul_overflow(*ret, times, ret);
 }
 
 static int read_outcome(struct scan s, char ret[static RUN_OUTCOME_MAX], struct err *err)
@@ -50,7 +50,7 @@ static int read_outcome(struct scan s, char ret[static RUN_OUTCOME_MAX], struct 
 		{ 0 },
 	};
 
-	return past_run_parse_state(states, s, ret, err);
+	return past_run_format_state(states, s, ret, err);
 }
 
 const struct run_format run_format_sacct = {
@@ -66,9 +66,9 @@ const struct run_format run_format_sacct = {
 		[RUN_COLUMN_EXIT_CODE] = { "ExitCode" },
 		[RUN_COLUMN_CPUS] = { "AllocCPUS", "ReqCPUS" },
 	},
-	.started = past_run_parse_instant,
+	.started = past_run_format_instant,
 	.took = read_took,
-	.peak = past_run_parse_bytes,
+	.peak = past_run_format_bytes,
 	.cpu = read_cpu,
 	.requested = read_requested,
 	.outcome = read_outcome,

@@ -15,17 +15,6 @@ static void put_tags(struct json *j, const void *record)
 	json_raw_escaped(j, tags, strlen(tags));
 }
 
-enum metric_unit record_limit_unit(enum job_limit limit)
-{
-	static const enum metric_unit units[] = {
-		[JOB_LIMIT_MEM] = UNIT_BYTES,       [JOB_LIMIT_CPU] = UNIT_MILLI,
-		[JOB_LIMIT_PIDS] = UNIT_COUNT,      [JOB_LIMIT_TIME] = UNIT_NS,
-		[JOB_LIMIT_USER_PIDS] = UNIT_COUNT,
-	};
-
-	return units[limit];
-}
-
 static void put_limits(struct json *j, const void *record)
 {
 	const struct job *job = record;
@@ -34,7 +23,7 @@ static void put_limits(struct json *j, const void *record)
 	for (enum job_limit i = 0; i < JOB_LIMIT_COUNT; i++)
 		if (job->limit[i]) {
 			json_key(j, job_limit_name(i));
-			field_metric_json(j, record_limit_unit(i), job->limit[i]);
+			field_metric_json(j, job_limit_unit(i), job->limit[i]);
 		}
 	json_end_object(j);
 }

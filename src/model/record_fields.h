@@ -24,8 +24,5 @@ extern const struct field_table gpu_fields;            /* struct gpu_record */
 
 extern const struct field_table profile_fields; /* struct job_profile */
 
-/* As the limits of a job are written. */
-enum metric_unit record_limit_unit(enum job_limit limit);
-
 /* {"1": {"peak_rss_mb": "exact", …}, …} */
 void record_fields_sheet_qualities_json(struct json *j, const struct job_profile *p);

@@ -104,7 +104,7 @@ static void read_limits(const json_t *from, struct job *job)
 	json_t *name;
 
 	for (enum job_limit i = 0; i < JOB_LIMIT_COUNT; i++)
-		(void)read_metric(json_object_get(limits, job_limit_name(i)), record_limit_unit(i),
+		(void)read_metric(json_object_get(limits, job_limit_name(i)), job_limit_unit(i),
 		                  &job->limit[i]);
 	json_array_foreach(
 		hit, n, name) for (enum job_limit i = 0; i < JOB_LIMIT_COUNT;

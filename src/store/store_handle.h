@@ -67,8 +67,6 @@ struct store {
 };
 
 /* store_open.c */
-/* Takes owner.lock unless we hold the one that is there. */
-int store_own(struct store *st, struct err *err) must_check;
 /* Where a reader met damage, looks for it; -EUCLEAN: there is. */
 int store_examine(struct store *st, struct err *err) must_check;
 int store_connect(struct store *st, struct err *err) must_check;

@@ -292,7 +292,8 @@ static int connect_side(struct store *st, struct err *err)
 	return r;
 }
 
-int store_own(struct store *st, struct err *err)
+/* Takes owner.lock unless we hold the one that is there. */
+static int own_store(struct store *st, struct err *err)
 {
 	if (!st->is_owner || db_lock_is_in_place(&st->owner, st->owner_path))
 		return 0;
@@ -306,7 +307,7 @@ int store_connect(struct store *st, struct err *err)
 	int r = st->is_open ? make_directory(st, err) : 0;
 
 	if (r == 0)
-		r = store_own(st, err);
+		r = own_store(st, err);
 	if (r == 0)
 		r = connect_once(st, err);
 	return (r == -EPROTONOSUPPORT || r == -ETXTBSY) && !st->is_side ? connect_side(st, err) : r;

@@ -82,7 +82,7 @@ struct job_key frame_job_key(const struct frame *f, size_t job)
 	return (struct job_key){ f->jobs.at[job].uid, frame_str(f, f->jobs.at[job].id) };
 }
 
-struct frame_sheet *frame_find_sheet(struct frame *f, int32_t job, uint32_t num)
+static struct frame_sheet *find_sheet(struct frame *f, int32_t job, uint32_t num)
 {
 	vec_each(&f->sheets, s)
 		if (s->job == job && s->num == num)
@@ -140,7 +140,7 @@ static void add(double sum[FRAME_FIGURE_COUNT], const double more[FRAME_FIGURE_C
 
 static void add_to_job(struct frame *f, const struct frame_proc *p)
 {
-	struct frame_sheet *sheet = p->sheet ? frame_find_sheet(f, p->job, p->sheet) : NULL;
+	struct frame_sheet *sheet = p->sheet ? find_sheet(f, p->job, p->sheet) : NULL;
 	struct frame_job *job = &f->jobs.at[p->job];
 
 	job->procs++;

@@ -132,7 +132,6 @@ int32_t frame_find_job(const struct frame *f, struct job_key key); /* -1: none *
 struct job_key frame_job_key(const struct frame *f, size_t job);
 /* Whether a job, as an event or an anomaly names it, is that one. */
 bool frame_is_of_job(const struct frame *f, frame_text id, uint32_t uid, struct job_key key);
-struct frame_sheet *frame_find_sheet(struct frame *f, int32_t job, uint32_t num); /* NULL: none */
 /* New ones, with all figures unknown; NULL: too many. */
 struct frame_job *frame_add_job(struct frame *f, struct job_key key);
 struct frame_sheet *frame_add_sheet(struct frame *f, int32_t job);

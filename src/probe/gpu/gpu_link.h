@@ -6,7 +6,7 @@
 #pragma once
 
 #include "probe/gpu/gpu_report.h"
-#include "probe/gpu/gpu_spawn.h"
+#include "probe/gpu/gpu_child.h"
 
 struct gpu_link_options {
 	const char *program; /* started as the helper; it handles GPU_HELPER_VERB */

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/helper_process.h"
-#include "probe/gpu/gpu_spawn.h"
+#include "probe/gpu/gpu_child.h"
 #include "probe/gpu/nvml.h"
 
 #define PATIENCE_NS (2 * NS_PER_S)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gpu_spawn.h - a helper process: this program started anew, with nothing of the recorder's but a
+/* gpu_child.h - a helper process: this program started anew, with nothing of the recorder's but a
  * socket.
  *
  * Between the two stands a keeper, which is all that is started here: a child without an exit

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "probe/gpu/gpu_spawn.h"
+#include "probe/gpu/gpu_child.h"
 
 #include <errno.h>
 #include <fcntl.h>
