@@ -206,15 +206,16 @@ static const char *sheet_missing_reason(const void *record)
 
 #define RECORD struct sheet_record
 static const struct field sheet_rows[] = {
-	{ "sheet_num", FIELD(NUMBER, s.num), .help = "its number" },
-	{ "label", FIELD(TEXT, s.label), .help = "its label" },
-	{ "status", FIELD_NAME, .name = sheet_status,
+	{ "sheet_num", FIELD(NUMBER, s.num), .in = IN_LIST | IN_EVENT, .help = "its number" },
+	{ "label", FIELD(TEXT, s.label), .in = IN_LIST | IN_EVENT, .help = "its label" },
+	{ "status", FIELD_NAME, .name = sheet_status, .in = IN_LIST | IN_EVENT,
 	  .help = "running, completed, failed or lost" },
-	{ "started_at", FIELD(ORDINAL, s.started_ns), .unit = UNIT_NS, .help = STARTED_HELP },
-	{ "ended_at", FIELD(ORDINAL, s.ended_ns), .unit = UNIT_NS, .help = ENDED_HELP },
+	{ "started_at", FIELD(ORDINAL, s.started_ns), .unit = UNIT_NS, .in = IN_LIST,
+	  .help = STARTED_HELP },
+	{ "ended_at", FIELD(ORDINAL, s.ended_ns), .unit = UNIT_NS, .in = IN_LIST, .help = ENDED_HELP },
 	FIELD_EXIT_CODE(s.exit_code, s.has_exit_code),
-	{ "signal_num", FIELD(ORDINAL, s.signal), .help = SIGNAL_HELP },
-	{ "pid", FIELD(ORDINAL, s.pid), .help = "the process that opened it" },
+	{ "signal_num", FIELD(ORDINAL, s.signal), .in = IN_LIST | IN_EVENT, .help = SIGNAL_HELP },
+	{ "pid", FIELD(ORDINAL, s.pid), .in = IN_LIST | IN_EVENT, .help = "the process that opened it" },
 	{ "processes", FIELD(NUMBER, use.processes), .help = "processes it had" },
 #define X(id, key_, unit_, help_)                                                                  \
 	{ key_, FIELD(FIGURE, use.figures[SHEET_FIGURE_##id]), .unit = UNIT_##unit_,               \

@@ -29,36 +29,17 @@
 
 #define RECORDED_MAX 1000
 
-static const char *sheet_status(const void *record)
-{
-	const struct sheet *sheet = record;
-
-	return job_status_name(sheet->status);
-}
-
-#define RECORD struct sheet
-static const struct field sheet_rows[] = {
-	{ "sheet_num", FIELD(NUMBER, num) },
-	{ "label", FIELD(TEXT, label) },
-	{ "status", FIELD_NAME, .name = sheet_status },
-	{ "started_at", FIELD(ORDINAL, started_ns), .unit = UNIT_NS },
-	{ "ended_at", FIELD(ORDINAL, ended_ns), .unit = UNIT_NS },
-	FIELD_EXIT_CODE(exit_code, has_exit_code),
-	{ "signal_num", FIELD(ORDINAL, signal) },
-	{ "pid", FIELD(NUMBER, pid) },
-};
-#undef RECORD
-
 static void write_listed_job(struct json *j, const struct job_row *row)
 {
-	static const struct field_table listed_sheet_fields = FIELD_TABLE(sheet_rows);
-
 	json_begin_object(j);
 	field_table_json_in(j, &job_fields, IN_LIST, &row->job);
 	json_put_str(j, "result", job_view_result(&row->job).at);
 	json_open_array(j, "sheets");
-	vec_each(&row->sheets, sheet)
-		field_table_json_object(j, &listed_sheet_fields, sheet);
+	vec_each(&row->sheets, sheet) {
+		json_begin_object(j);
+		field_table_json_in(j, &sheet_fields, IN_LIST, &(struct sheet_record){ .s = *sheet });
+		json_end_object(j);
+	}
 	json_end_array(j);
 	json_end_object(j);
 }

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "engine/engine.h"
 #include "kernel/process_lookup.h"
-#include "model/field.h"
+#include "model/record_fields.h"
 #include "rpc/rpc_params.h"
 #include "serve/input_redaction.h"
 #include "serve/methods.h"
@@ -27,23 +27,6 @@ static int sheet_params(const json_t *params, uint64_t *ret_num, uint64_t *ret_t
 		return err_set(err, EINVAL, "sheet_num is beyond the total");
 	return 0;
 }
-
-static const char *sheet_status(const void *record)
-{
-	return job_status_name(((const struct sheet *)record)->status);
-}
-
-#define RECORD struct sheet
-static const struct field published_rows[] = {
-	{ "sheet_num", FIELD(NUMBER, num) },
-	{ "label", FIELD(TEXT, label) },
-	{ "status", FIELD_NAME, .name = sheet_status },
-	{ "pid", FIELD(ORDINAL, pid) },
-	FIELD_EXIT_CODE(exit_code, has_exit_code),
-	{ "signal_num", FIELD(ORDINAL, signal) },
-};
-static const struct field_table published_fields = FIELD_TABLE(published_rows);
-#undef RECORD
 
 /* What the process that opened it has used by now: the last tick may be seconds ago. */
 static bool read_opener(const struct methods *m, const struct sheet *sheet,
@@ -73,7 +56,7 @@ void methods_publish_sheet(struct methods *m, const struct job *job, const struc
 		return;
 	buf_reset(&m->scratch);
 	json_begin_object(&j);
-	field_table_json(&j, &published_fields, sheet);
+	field_table_json_in(&j, &sheet_fields, IN_EVENT, &(struct sheet_record){ .s = *sheet });
 	json_key(&j, "resource_context");
 	age_s = resource_context_sheet_json(&j, methods_latest(m), sheet, &jobs,
 	                                    read_opener(m, sheet, &now) ? &now : NULL,
