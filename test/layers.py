@@ -176,6 +176,22 @@ def check_tests_are_run(root):
 				yield "%s: not named in test/%s, so it never runs" % (path.relative_to(root), meson)
 
 
+# `members_learn` in `job/members.c`; `job/members.c` alone; not `test/unit/test_NAME.c` or `serve/method_*.c`
+REFERENCE = re.compile(r"(?:`(\w+)(?:\(\))?` in )?`([a-z0-9_./-]+\.[ch])`")
+
+
+def check_references(files):
+	"""What the documentation says of the code is there."""
+	code = {path: text for path, text in files.items() if path.endswith((".c", ".h"))}
+	for path, text in files.items():
+		for name, place in REFERENCE.findall(text) if path.endswith(".md") and path != "CHANGELOG.md" else []:
+			there = [t for p, t in code.items() if ("/" + p).endswith("/" + place)]
+			if not there:
+				yield "%s: there is no %s" % (path, place)
+			elif name and not any(re.search(r"\b%s\b" % name, t) for t in there):
+				yield "%s: there is no %s in %s" % (path, name, place)
+
+
 def load(root):
 	"""Path → text of all files written by hand."""
 	files = {}
@@ -202,6 +218,7 @@ def problems(root):
 	found += check_function_names(sources)
 	found += check_database_door(sources)
 	found += check_tests_are_run(root)
+	found += check_references(files)
 	return found
 
 

@@ -6,7 +6,8 @@ import pytest
 
 import layers
 
-TABLE = (Path(__file__).parent.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
+ARCHITECTURE = (Path(__file__).parent.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
+TABLE = "\n".join("| `%s/` | | %s |" % row for row in layers.ROW.findall(ARCHITECTURE))
 SPDX = "/* SPDX-License-Identifier: MIT */\n"
 
 
@@ -81,6 +82,14 @@ def test_two_doors_to_the_database_are_one_too_many(tmp_path):
 def test_a_file_name_that_is_taken_twice_is_named(tmp_path):
 	found = tree(tmp_path, {"src/base/map.h": SPDX, "src/model/map.h": SPDX})
 	assert found == ["map.h: the name is taken in two places: src/base/map.h, src/model/map.h"]
+
+
+def test_documents_that_name_code_which_is_not_there_are_named(tmp_path):
+	problems = tree(tmp_path, {
+		"docs/a.md": "`f` in `base/buf.c`, `g()` in `base/buf.c`, `base/gone.c`, `serve/method_*.c`, `test/unit/test_NAME.c`\n",
+		"src/base/buf.c": SPDX + "int f(void)\n",
+	})
+	assert problems == ["docs/a.md: there is no g in base/buf.c", "docs/a.md: there is no base/gone.c"]
 
 
 def test_the_table_lists_which_room_may_include_which():
