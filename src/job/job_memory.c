@@ -554,8 +554,9 @@ static uint64_t at_risen_mark(const struct job_memory *m, uint64_t sum_bytes)
 }
 
 /* What the group has beyond their anonymous memory is shared memory. */
-void job_memory_take_sum(struct job_memory *m, uint64_t sum_bytes)
+uint64_t job_memory_take_sum(struct job_memory *m, uint64_t used_bytes, uint64_t charged_bytes)
 {
+	uint64_t sum_bytes = MAX(used_bytes, MIN(m->largest.anon_bytes, charged_bytes));
 	uint64_t shmem_bytes = sum_bytes - MIN(sum_bytes, m->noted_anon_bytes);
 
 	m->largest.shmem_bytes = MIN(m->largest.mapped_bytes, shmem_bytes);
@@ -565,6 +566,7 @@ void job_memory_take_sum(struct job_memory *m, uint64_t sum_bytes)
 	keep_most(&m->most, &m->largest, sum_bytes);
 	m->largest = m->highest = (struct job_memory_member){ 0 };
 	m->noted_anon_bytes = 0;
+	return sum_bytes;
 }
 
 /* ---------------------------------------------------------------------------------------------- */

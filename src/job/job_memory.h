@@ -34,13 +34,14 @@ struct job_memory_member {
 	uint64_t family; /* its exec_id, or where that is not known, its own proc_key */
 	bool borrows;    /* it runs in the memory of its parent (vfork), and has none of its own */
 	uint64_t anon_bytes, faults;
-	uint64_t mapped_bytes; /* resident and not anonymous: files and shared memory */
+	uint64_t mapped_bytes;       /* resident and not anonymous: files and shared memory */
 	struct job_memory_most most; /* since it runs its program */
-	uint64_t mark_bytes; /* the kernel's, of its resident memory, as it was read last; 0: not known */
-	uint32_t ticks;      /* that saw it */
+	uint64_t
+		mark_bytes; /* the kernel's, of its resident memory, as it was read last; 0: not known */
+	uint32_t ticks; /* that saw it */
 	/* At the tick before. */
 	uint64_t mark_then_bytes, used_then_bytes, faults_then;
-	uint64_t shmem_bytes;  /* shared memory, undivided */
+	uint64_t shmem_bytes; /* shared memory, undivided */
 	bool has_pss, pss_is_fresh, pss_is_current;
 	bool knows_shared; /* of what was read together: */
 	uint64_t read_anon_bytes, pss_anon_bytes, read_shared_bytes;
@@ -81,9 +82,10 @@ struct job_memory {
 void job_memory_add(struct job_memory *m, const struct proc_sample *p, bool mark_counts);
 uint64_t job_memory_sum(struct job_memory *m, uint64_t machine_shmem_bytes);
 /* The same where a control group has their sum: only the largest process is followed, for job_memory_at_mark() and
- * job_memory_between(). */
+ * job_memory_between(). The group is read after the processes: what its largest process had counts even if it was being
+ * freed by then, but no more than was charged. Returns the sum. */
 void job_memory_note(struct job_memory *m, const struct proc_sample *p, bool mark_counts);
-void job_memory_take_sum(struct job_memory *m, uint64_t sum_bytes);
+uint64_t job_memory_take_sum(struct job_memory *m, uint64_t used_bytes, uint64_t charged_bytes);
 /* What they used between the last two ticks, by a high-water mark that rose meanwhile above what either tick saw; of the
  * other processes only what they had at both is added. 0: no more than at the ticks. */
 uint64_t job_memory_between(const struct job_memory *m);

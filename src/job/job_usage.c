@@ -103,11 +103,9 @@ bool job_usage_counts_memory(const struct cgroup_readings *group)
 }
 
 void job_usage_take_memory(struct job_usage *u, const struct cgroup_readings *group,
-                           struct figure of_processes)
+                           struct figure used)
 {
-	u->used = job_usage_counts_memory(group)
-	                  ? of_group(group, CGROUP_MEM_USED, QUALITY_SAMPLED)
-	                  : of_processes;
+	u->used = used;
 	u->charged = of_group(group, CGROUP_MEM, QUALITY_SAMPLED);
 }
 
@@ -141,9 +139,9 @@ static void set_used(const struct job_usage *u, const struct accounting *t, stru
 	uint64_t most = figure_is_known(charged) ? charged.value : UINT64_MAX;
 
 	if (t->peak_used_bytes) {
-		ret->figures[JOB_FIGURE_PEAK_USED] =
-			figure(MIN(t->peak_used_bytes, most),
-		               t->used_is_bound ? QUALITY_AT_LEAST : QUALITY_SAMPLED);
+		ret->figures[JOB_FIGURE_PEAK_USED] = figure(MIN(t->peak_used_bytes, most),
+		                                            t->used_is_bound ? QUALITY_AT_LEAST
+		                                                             : QUALITY_SAMPLED);
 		ret->figures[JOB_FIGURE_PEAK_AT] = figure(t->peak_at_ns, QUALITY_SAMPLED);
 	} else if (figure_is_known(charged)) { /* it was too short to be sampled */
 		ret->figures[JOB_FIGURE_PEAK_USED] = figure(charged.value, QUALITY_AT_MOST);

@@ -26,9 +26,9 @@ struct job_usage_sources {
 
 /* Whether the group counts the memory in use: then that of its processes need not be known. */
 bool job_usage_counts_memory(const struct cgroup_readings *group);
-/* At a tick. `of_processes` is what they use together, where the group does not count it. */
+/* At a tick. */
 void job_usage_take_memory(struct job_usage *u, const struct cgroup_readings *group,
-                           struct figure of_processes);
+                           struct figure used);
 /* CPU time and I/O, with each snapshot. */
 void job_usage_update(struct job_usage *u, const struct accounting *t,
                       const struct job_usage_sources *from);

@@ -228,14 +228,15 @@ static bool lacks_files(const struct jobs *jobs, const struct watched_job *w, ui
 }
 
 /* One that never had any processes uses nothing that could be shown. */
-static struct figure memory_of_processes(const struct jobs *jobs, struct watched_job *w,
-                                         const struct snapshot *snap)
+static struct figure memory_used(const struct jobs *jobs, struct watched_job *w,
+                                 const struct snapshot *snap)
 {
 	uint64_t used;
 
 	if (job_usage_counts_memory(w->group)) {
-		job_memory_take_sum(&w->memory, w->group->value[CGROUP_MEM_USED]);
-		return (struct figure){ 0 };
+		used = job_memory_take_sum(&w->memory, w->group->value[CGROUP_MEM_USED],
+		                           readings_or(w->group, CGROUP_MEM, 0));
+		return (struct figure){ used, QUALITY_SAMPLED };
 	}
 	used = job_memory_sum(&w->memory, readings_or(&snap->host, HOST_MEM_SHARED, UINT64_MAX));
 	if (!w->row->processes)
@@ -369,7 +370,7 @@ static struct job_usage_sources sources_of(const struct jobs *jobs, const struct
 static void end_tick(const struct jobs *jobs, struct watched_job *w, const struct snapshot *snap)
 {
 	accounting_end_tick(&w->accounting);
-	job_usage_take_memory(&w->usage, w->group, memory_of_processes(jobs, w, snap));
+	job_usage_take_memory(&w->usage, w->group, memory_used(jobs, w, snap));
 	accounting_take_used(&w->accounting, w->usage.used, snap->boot_ns);
 	take_used_at_mark(jobs, w, job_memory_between(&w->memory), snap->boot_ns);
 }

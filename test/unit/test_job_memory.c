@@ -502,7 +502,7 @@ static void test_job_memory__at_a_mark_follows_the_largest_process_of_a_group(vo
 	job_memory_note(&m, &small, true);
 	job_memory_note(&m, &large, true);
 	/* 20 MiB more than they have: half of what it maps is shared. */
-	job_memory_take_sum(&m, 150 * MIB);
+	assert_int_equal(job_memory_take_sum(&m, 150 * MIB, 200 * MIB) / MIB, 150);
 	assert_int_equal(job_memory_at_mark(&m, large.id, 240 * MIB, 0) / MIB, 150 + 70);
 	assert_int_equal(job_memory_at_mark(&m, small.id, 240 * MIB, 0), 0);
 	assert_int_equal(job_memory_at_mark(&m, large.id, 160 * MIB, 0), 0);
@@ -512,11 +512,25 @@ static void test_job_memory__at_a_mark_follows_the_largest_process_of_a_group(vo
 	readings_set(&large.r, PROC_RSS, 20 * MIB);
 	readings_set(&large.r, PROC_PEAK_RSS, 240 * MIB);
 	job_memory_note(&m, &large, true);
-	job_memory_take_sum(&m, 20 * MIB);
+	job_memory_take_sum(&m, 20 * MIB, 30 * MIB);
 	assert_int_equal(job_memory_between(&m) / MIB, 210);
 	job_memory_note(&m, &large, true);
-	job_memory_take_sum(&m, 20 * MIB);
+	job_memory_take_sum(&m, 20 * MIB, 30 * MIB);
 	assert_int_equal(job_memory_between(&m), 0);
+	job_memory_done(&m);
+}
+
+static void test_job_memory__counts_what_is_freed_while_the_group_is_read(void **state)
+{
+	struct proc_sample large = { .id = { 10, 10 }, .anon_bytes = 180 * MIB };
+	struct job_memory m = { 0 };
+
+	readings_set(&large.r, PROC_RSS, 190 * MIB);
+	job_memory_note(&m, &large, true);
+	assert_int_equal(job_memory_take_sum(&m, 150 * MIB, 185 * MIB) / MIB, 180);
+	/* The rest was charged to the group that it came from. */
+	job_memory_note(&m, &large, true);
+	assert_int_equal(job_memory_take_sum(&m, 20 * MIB, 30 * MIB) / MIB, 30);
 	job_memory_done(&m);
 }
 
@@ -668,6 +682,7 @@ RUN_TESTS(TEST(test_job_memory__ignores_pss_of_the_program_that_runs_since),
           TEST(test_job_memory__at_a_mark_knows_heap_from_files_by_page_faults),
           TEST(test_job_memory__between_counts_a_mark_that_is_read_late),
           TEST(test_job_memory__between_leaves_out_a_mark_from_before_the_job),
+          TEST(test_job_memory__counts_what_is_freed_while_the_group_is_read),
           TEST(test_job_memory__does_not_add_a_mark_of_before_to_what_others_have_now),
           TEST(test_job_memory__between_two_ticks_counts_what_others_had_at_both),
           TEST(test_job_memory__follows_what_is_freed),

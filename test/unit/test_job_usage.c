@@ -43,22 +43,20 @@ static void test_job_usage__counts_cpu_of_the_group_before_that_of_processes(voi
 	assert_int_equal(usage.cpu_user.quality, QUALITY_MISSING);
 }
 
-static void test_job_usage__counts_memory_of_the_group_before_that_of_processes(void **state)
+static void test_job_usage__knows_what_is_charged_only_from_a_group(void **state)
 {
-	const struct figure of_processes = { 30 * MIB, QUALITY_SAMPLED };
+	const struct figure used = { 30 * MIB, QUALITY_SAMPLED };
 	struct cgroup_readings group = { 0 };
 	struct job_usage usage = { 0 };
 
-	job_usage_take_memory(&usage, NULL, of_processes);
+	job_usage_take_memory(&usage, NULL, used);
 	assert_figure(usage.used, 30 * MIB, QUALITY_SAMPLED);
 	assert_int_equal(usage.charged.quality, QUALITY_MISSING);
 	readings_set(&group, CGROUP_MEM, 50 * MIB); /* as v1 without memory.stat */
-	job_usage_take_memory(&usage, &group, of_processes);
+	assert_false(job_usage_counts_memory(&group));
+	job_usage_take_memory(&usage, &group, used);
 	assert_figure(usage.used, 30 * MIB, QUALITY_SAMPLED);
 	assert_figure(usage.charged, 50 * MIB, QUALITY_SAMPLED);
-	readings_set(&group, CGROUP_MEM_USED, 20 * MIB);
-	job_usage_take_memory(&usage, &group, of_processes);
-	assert_figure(usage.used, 20 * MIB, QUALITY_SAMPLED);
 }
 
 static void test_job_usage__uses_memory_now_only_while_it_runs(void **state)
@@ -96,6 +94,6 @@ static void test_job_usage__keeps_the_io_of_the_living_when_an_orphan_was_reaped
 }
 
 RUN_TESTS(TEST(test_job_usage__counts_cpu_of_the_group_before_that_of_processes),
-          TEST(test_job_usage__counts_memory_of_the_group_before_that_of_processes),
+          TEST(test_job_usage__knows_what_is_charged_only_from_a_group),
           TEST(test_job_usage__uses_memory_now_only_while_it_runs),
           TEST(test_job_usage__keeps_the_io_of_the_living_when_an_orphan_was_reaped))
