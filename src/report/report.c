@@ -189,7 +189,8 @@ static const char *program_of(const struct process_record *p)
 	return own_process_has_name(name_of(p)) ? OURS_NAME : name_of(p);
 }
 
-/* Parents are added before their children. */
+/* Parents are added before their children. While one of ours forks its helper it has the helper's name,
+ * and may be stored with it. */
 static void count_failure(struct report *r, struct report_program *program,
                           const struct process_record *p)
 {
@@ -197,7 +198,7 @@ static void count_failure(struct report *r, struct report_program *program,
 	struct report_program *ours;
 	struct failure_change change;
 
-	if (strcmp(name_of(p), OURS_NAME) == 0)
+	if (own_process_has_name(name_of(p)))
 		failure_owner_exec(&r->failures, p->id, OURS_NAME);
 	change = failure_owner_end(&r->failures, p->id.pid, p->ppid, failed, signalled);
 	program->failed += change.counts && failed;

@@ -309,6 +309,23 @@ static void test_report__costly_is_cpu_time_then_own_memory_of_others_programs(v
 	report_done(&r);
 }
 
+static void test_report__a_sheet_that_was_seen_with_its_helpers_name_passes_on_a_death(void **state)
+{
+	struct report r = { .job = kit_good_job() };
+	struct process_record sheet = process_of(7, "proctor-signals", 1, 1, QUALITY_EXACT);
+	struct process_record command = process_of(8, "sh", 1, 1, QUALITY_EXACT);
+
+	sheet.has_exit_code = command.has_exit_code = false;
+	sheet.signal = command.signal = SIGKILL;
+	command.ppid = sheet.id.pid;
+	report_add_process(&r, &sheet);
+	report_add_process(&r, &command);
+	assert_int_equal(r.programs.len, 2);
+	assert_int_equal(r.programs.at[0].signalled, 0);
+	assert_int_equal(r.programs.at[1].signalled, 1);
+	report_done(&r);
+}
+
 static void test_report__of_many_marks_the_first_and_the_last_are_shown(void **state)
 {
 	enum { N = REPORT_MARKS_MAX + 700 };
@@ -610,6 +627,7 @@ int main(void)
 		TEST(test_report__names_what_is_missing),
 		TEST(test_report_json__has_the_keys_of_the_profile),
 		TEST(test_report__costly_is_cpu_time_then_own_memory_of_others_programs),
+		TEST(test_report__a_sheet_that_was_seen_with_its_helpers_name_passes_on_a_death),
 		TEST(test_report__of_many_marks_the_first_and_the_last_are_shown),
 		TEST(test_report__keeps_the_most_costly_in_order),
 		TEST(test_report__orders_small_processes_by_cpu_time),
