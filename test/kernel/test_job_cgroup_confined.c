@@ -80,7 +80,7 @@ static int live_a_life(const struct yard *y)
 	EXPECT((left = spawn(g, linger, NULL)) > 0);
 	EXPECT(has_exactly(left, "/" CGROUP_DIR_PREFIX "life"));
 	job_cgroup_close(g);
-	EXPECT(!has_exactly(left, CGROUP_DIR_PREFIX));
+	EXPECT(!has_exactly(left, "/" CGROUP_DIR_PREFIX "life"));
 	EXPECT(kill(left, SIGKILL) == 0 && waitpid(left, NULL, 0) == left);
 	EXPECT(count_dirs(y->path, CGROUP_DIR_PREFIX) == 0);
 	return 0;
