@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Rights at the daemon's socket: root, the owner of a job, and another user, with every method there is. The table is
-test/golden/rights.txt; PROCTOR_WRITE_GOLDEN=1 writes it anew."""
+test/golden/rights.txt; PROCTOR_GOLDEN=write writes it anew."""
 import json
 import os
 import re
@@ -140,7 +140,7 @@ def test_every_method_for_every_user_is_as_in_the_table(world):
 		rows.append("%-20s%s" % (method, "".join("%-22s" % text for text in cells)))
 	table = "%-20s%s\n" % ("method", "".join("%-22s" % name for name in USERS)) + "\n".join(rows) + "\n"
 	table = re.sub(r" +$", "", table, flags=re.M)
-	if os.environ.get("PROCTOR_WRITE_GOLDEN"):
+	if os.environ.get("PROCTOR_GOLDEN") == "write":
 		GOLDEN.write_text(table, encoding="utf-8")
 	assert table == GOLDEN.read_text(encoding="utf-8")
 
