@@ -18,7 +18,7 @@ import stage
 PROCESSES, CLIENTS, SUBSCRIBERS = 1000, 1000, 500
 EVENT_RATE, EVENT_SECONDS = 20000, 5  # a birth is one and an end is one, so this is half as many forks
 EVENT_PARENTS = 4  # one alone makes some 12,000
-EVENT_SPARE = 1.1  # so many times as many are asked for: what is late would count as less
+EVENT_SPARE = 1.1  # request so many times more: late forks would lower the rate
 CALLS = 200
 
 
@@ -53,7 +53,7 @@ class Line:
 	def __init__(self, path):
 		self.sock = socket.socket(socket.AF_UNIX)
 		self.sock.connect(str(path))
-		self.sock.settimeout(30)  # only now: a full queue is waited for
+		self.sock.settimeout(30)  # only now: before, the call waits for a full queue
 		self.bytes = b""
 
 	def send(self, method, **params):
@@ -80,7 +80,7 @@ class Line:
 
 def watching(build, place, table):
 	for interval_s, seconds, most in ((1, 10, 0.5), (5, 15, 0.1)):
-		measure.say("%d processes every %d s" % (PROCESSES, interval_s))
+		measure.report_progress("%d processes every %d s" % (PROCESSES, interval_s))
 		with measure.Crowd(build, PROCESSES), running(build, place / ("watch-%d" % interval_s), interval_s) as (daemon, _):
 			time.sleep(interval_s + 3)
 			before, begun = measure.cpu_ms(daemon.pid), time.monotonic()
@@ -111,7 +111,7 @@ def times_of(line, count, pause=0.0, also=lambda: None):
 
 
 def clients(build, place, table):
-	measure.say("%d clients, %d of them subscribed" % (CLIENTS, SUBSCRIBERS))
+	measure.report_progress("%d clients, %d of them subscribed" % (CLIENTS, SUBSCRIBERS))
 	resource.setrlimit(resource.RLIMIT_NOFILE, (4096, max(4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))
 	with running(build, place / "clients", 1) as (daemon, path):
 		line = Line(path)
@@ -134,11 +134,11 @@ def clients(build, place, table):
 
 # ---- many events ------------------------------------------------------------------------------
 
-QUIET_S = 4  # by then all has come
+QUIET_S = 4  # after so long without events, all have arrived
 
 
 def count_heard(line):
-	"""Births and ends that a subscriber heard of, and events that it was reported to have lost, until no more come."""
+	"""Births and ends that a subscriber received, and events that it was reported to have lost, until no more come."""
 	heard = lost = 0
 	line.sock.settimeout(QUIET_S)
 	while True:
@@ -156,7 +156,7 @@ def count_heard(line):
 
 
 def events(build, place, table):
-	measure.say("%d events a second for %d s" % (EVENT_RATE, EVENT_SECONDS))
+	measure.report_progress("%d events a second for %d s" % (EVENT_RATE, EVENT_SECONDS))
 	with running(build, place / "events", 1) as (daemon, path):
 		with Line(path).sock:
 			pass

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* forks.c - `forks RATE SECONDS [PARENTS]`: so many children a second in all that end at once, in
- * steps of 5 ms. Each parent (1 unless said) forks and reaps its own: one alone cannot fork faster
+ * steps of 5 ms. Each parent (1 by default) forks and reaps its own: one alone cannot fork faster
  * than one core lets it. No child runs a program, so each makes two events: its birth and its end.
  * Prints how many processes there were, the parents with them, and how long that took:
  * "forks N in_ms M". */
@@ -33,8 +33,8 @@ static void sleep_until(uint64_t ns)
 		;
 }
 
-/* vfork: how long the kernel copies memory is not what is asked, and it makes the same events. In a
- * function of its own, whose variables nobody needs afterwards. */
+/* vfork: the time to copy memory is not measured here, and the events are the same. In a
+ * function of its own, whose variables are not used afterwards. */
 __attribute__((noinline)) static pid_t fork_one(void)
 {
 	pid_t pid = vfork();

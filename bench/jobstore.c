@@ -31,7 +31,7 @@ __attribute__((noreturn)) static void die(const char *what)
 	exit(1);
 }
 
-static struct stopwatch look(void)
+static struct stopwatch stopwatch_read(void)
 {
 	struct timespec cpu;
 
@@ -40,13 +40,13 @@ static struct stopwatch look(void)
 		                       clock_mono_ns() };
 }
 
-static void lap(struct stopwatch *w, struct cost *to, size_t i)
+static void stopwatch_lap(struct stopwatch *w, struct cost *to, size_t i)
 {
-	struct stopwatch now = look();
+	struct stopwatch now = stopwatch_read();
 
 	to->cpu_us[i] = (double)(now.cpu_ns - w->cpu_ns) / 1e3;
 	to->wall_us[i] = (double)(now.wall_ns - w->wall_ns) / 1e3;
-	*w = look();
+	*w = stopwatch_read();
 }
 
 static struct event *add_event(struct snapshot *snap, enum event_kind kind)
@@ -106,28 +106,28 @@ static void run_job(const char *path, size_t i, struct snapshot *snap,
 	snprintf(job.id, sizeof job.id, "true-%llx-%zu", (unsigned long long)clock_wall_ns(), i);
 	for (size_t f = 0; f < JOB_FIGURE_COUNT; f++)
 		job.figures[f] = (struct figure){ 12345678 + f * 1000, QUALITY_EXACT };
-	w = look();
+	w = stopwatch_read();
 	if (store_open(&o, &st, &notice, &err) < 0)
 		die(err.msg);
-	lap(&w, &costs[STEP_OPEN], i);
+	stopwatch_lap(&w, &costs[STEP_OPEN], i);
 	if (store_claim_job_id(st, job.uid, job.id, &changed, &err) < 0)
 		die(err.msg);
-	lap(&w, &costs[STEP_CLAIM], i);
+	stopwatch_lap(&w, &costs[STEP_CLAIM], i);
 	job.started_ns = clock_wall_ns();
 	if (store_put_job(st, &job, NULL, &err) < 0)
 		die(err.msg);
-	lap(&w, &costs[STEP_START], i);
+	stopwatch_lap(&w, &costs[STEP_START], i);
 	job.status = JOB_COMPLETED;
 	job.has_exit_code = true;
 	job.ended_ns = clock_wall_ns();
 	job.took_ns = job.ended_ns - job.started_ns;
 	make_last(snap, &job);
-	w = look();
+	w = stopwatch_read();
 	if (store_put(st, snap, &err) < 0)
 		die(err.msg);
-	lap(&w, &costs[STEP_END], i);
+	stopwatch_lap(&w, &costs[STEP_END], i);
 	store_close(st);
-	lap(&w, &costs[STEP_CLOSE], i);
+	stopwatch_lap(&w, &costs[STEP_CLOSE], i);
 }
 
 static int compare(const void *a, const void *b)
@@ -155,10 +155,10 @@ int main(int argc, char **argv)
 		struct scan s = scan_str(argv[2]);
 
 		if (!scan_u64(&s, &times) || !times || times > TIMES_MAX)
-			die("how many times?");
+			die("TIMES must be 1 to 10000");
 	}
 	if (argc < 2)
-		die("in which directory?");
+		die("usage: jobstore DIR [TIMES]");
 	path = xasprintf("%s/proctor.db", argv[1]);
 	for (size_t i = 0; i < times; i++)
 		run_job(path, i, &snap, costs);

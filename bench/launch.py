@@ -14,7 +14,7 @@ import stage
 
 TIME = "/usr/bin/time"
 MONITOR = "resource_monitor"
-BUSY_LOAD = 0.5  # above it, wall-clock rows say little
+BUSY_LOAD = 0.5  # above it, wall-clock figures mean little
 
 TRUES, BURNERS = 10000, 200
 START_ROUNDS, MONITOR_ROUNDS = 40, 8
@@ -24,7 +24,7 @@ SOURCES = 300
 MEMORY_S = 2.5
 LATE = 0.002
 
-# Who runs it, as which user, with which tier at most, and whether in a control group that the user may write to.
+# Title, user, best tier, and whether it runs in a control group that the user may write to.
 TIERS = (
 	("root, BPF", "root", "bpf", False),
 	("root, connector", "root", "connector", False),
@@ -32,7 +32,7 @@ TIERS = (
 	("nobody, connector", "nobody", "connector", False),
 	("nobody, proc", "nobody", "proc", False),
 )
-STORMS = (  # … and how much longer it may take, and how many rounds there are
+STORMS = (  # as above, then how much longer it may take, and the number of rounds
 	("root, BPF", "root", "bpf", False, 1.05, 2),
 	("nobody", "nobody", "bpf", False, 1.10, 1),
 	("nobody, own cgroup", "nobody", "bpf", True, 1.10, 1),
@@ -44,7 +44,7 @@ def median(runs, key):
 
 
 def median_of_pairs(ours, theirs, key):
-	"""Each run over the one before it: what slows the machine for seconds hits both."""
+	"""Each run over the one before it: a slow phase of the machine that lasts seconds affects both."""
 	return statistics.median(a[key] / b[key] for a, b in zip(ours, theirs))
 
 
@@ -66,7 +66,7 @@ def monitor_figure(place, name):
 
 def start(on, table):
 	"""`proctor run -- /bin/true`, in every tier, against GNU time and resource_monitor."""
-	measure.say("proctor run -- /bin/true")
+	measure.report_progress("proctor run -- /bin/true")
 	for who in ("root", "nobody"):
 		commands = {"bare": ["/bin/true"], "time": [TIME, "-o", "time.out", "/bin/true"]}
 		for title, user, tier, _ in TIERS:
@@ -110,7 +110,7 @@ def start_rows(title, runs, monitor_ms, table):
 
 def storm(on, table):
 	for title, who, tier, delegated, most, rounds in STORMS:
-		measure.say("fork storm, " + title)
+		measure.report_progress("fork storm, " + title)
 		if delegated and not stage.unified():
 			table.note("fork storm, " + title, "no v2 control groups here")
 		elif delegated:
@@ -131,12 +131,12 @@ def one_storm(on, title, who, tier, group, most, rounds, table):
 	storm_cpu(what, reports, runs["ours"], is_exact=who == "root" or group is not None, table=table)
 	wall, bare = (min(run["wall_ms"] for run in runs[name]) for name in ("ours", "bare"))
 	table.limit(what + "wall", wall / bare, "× bare", most, "bare %.1f s" % (bare / 1e3))
-	# The storm keeps all CPUs busy, so on a busy machine this tells more than the wall clock.
+	# The storm keeps all CPUs busy, so on a busy machine this figure is more reliable than the wall clock.
 	table.note(what + "CPU of all, ours included", "%.3f × bare" % median_of_pairs(runs["ours"], runs["bare"], "cpu_ms"))
 
 
 def storm_counts(what, reports, table):
-	"""The storm itself is one of them."""
+	"""The storm program itself counts as one process."""
 	all_of_them = TRUES + BURNERS + 1
 	counts = [report["job"]["figures"]["processes"] for report in reports]
 	ended = [report["job"]["figures"]["exited_processes"] for report in reports]
@@ -145,8 +145,8 @@ def storm_counts(what, reports, table):
 
 
 def storm_cpu(what, reports, runs, is_exact, table):
-	"""The storm reads its own clock before its end, so the truth is a little more than it says, but no more than LATE of it."""
-	ratios = [report["total_cpu_seconds"] * 1e6 / int(run["said"].split()[1]) for report, run in zip(reports, runs)]
+	"""The storm program reads its own clock before its end, so the true time is more than it prints, by at most LATE of it."""
+	ratios = [report["total_cpu_seconds"] * 1e6 / int(run["last_line"].split()[1]) for report, run in zip(reports, runs)]
 	off = max(ratios, key=lambda ratio: abs(ratio - 1)) - 1
 	qualities = {report["quality"]["total_cpu_seconds"] for report in reports}
 	label, most = ("exact", 0.01) if is_exact else ("at_least", LATE)
@@ -162,28 +162,28 @@ def storm_peers(on, table):
 	commands = {"bare": command, "GNU time": [TIME, "-o", "time.out", *command]}
 	if has_monitor():
 		commands[MONITOR] = monitor(place, command)
-	measure.say("fork storm, peers")
+	measure.report_progress("fork storm, peers")
 	runs = on.turns("root", commands, 1)
 	for name in list(commands)[1:]:
-		told = "%.3g × bare" % (runs[name][0]["wall_ms"] / runs["bare"][0]["wall_ms"])
+		text = "%.3g × bare" % (runs[name][0]["wall_ms"] / runs["bare"][0]["wall_ms"])
 		if name == MONITOR:
-			truth = int(runs[name][0]["said"].split()[1]) / 1e6
-			told += ", %d processes, CPU %+.1f %%" % (monitor_figure(place, "total_processes"),
+			truth = int(runs[name][0]["last_line"].split()[1]) / 1e6
+			text += ", %d processes, CPU %+.1f %%" % (monitor_figure(place, "total_processes"),
 								   100 * (monitor_figure(place, "cpu_time") / truth - 1))
-		table.note("fork storm, %s" % name, told)
+		table.note("fork storm, %s" % name, text)
 
 
 # ---- a short peak -------------------------------------------------------------------------------
 
 def peak(on, table):
 	"""A process of the job that holds 500 MiB for 20 ms."""
-	measure.say("a short peak of memory")
+	measure.report_progress("a short peak of memory")
 	command = [on.program("peak"), "500", "20"]
 	theirs = monitor_peak(on, command)
 	for title, who, tier, _ in TIERS:
 		run = on.turns(who, {"ours": on.watched(who, command, "--name", "peak", "--tier", tier)}, 1)["ours"][0]
 		report = on.report(who, "peak")
-		off = report["peak_rss_mb"] * 1024 / int(run["said"].split()[1]) - 1
+		off = report["peak_rss_mb"] * 1024 / int(run["last_line"].split()[1]) - 1
 		table.check("500 MiB for 20 ms, %s: peak memory" % title, "%+.2f %%, %s" % (100 * off, report["quality"]["peak_rss_mb"]),
 			    theirs, "± 1 %", abs(off) <= 0.01)
 
@@ -193,7 +193,7 @@ def monitor_peak(on, command):
 		return "ru_maxrss"
 	place = on.place / "root/work"
 	run = on.turns("root", {MONITOR: monitor(place, command)}, 1)[MONITOR][0]
-	off = monitor_figure(place, "memory") * 1024 / int(run["said"].split()[1]) - 1
+	off = monitor_figure(place, "memory") * 1024 / int(run["last_line"].split()[1]) - 1
 	return "%s %+.1f %%" % (MONITOR, 100 * off)
 
 
@@ -216,7 +216,7 @@ def memory_of(command, crowd, **options):
 
 
 def memory(on, table):
-	measure.say("memory of the launcher")
+	measure.report_progress("memory of the launcher")
 	crowd = on.program("spawn")
 	peers = ["atop %.1f" % memory_of(["atop", "-w", str(on.place / "atop.raw"), "1"], None)]
 	if has_monitor():
@@ -229,9 +229,9 @@ def memory(on, table):
 # ---- how much slower ----------------------------------------------------------------------------
 
 def slow(on, table):
-	measure.say("a CPU-bound job")
+	measure.report_progress("a CPU-bound job")
 	slow_rows(on, "CPU-bound job", [on.program("work"), str(WORK_MILLIONS)], SLOW_ROUNDS, 0, 1.005, table)
-	measure.say("a build of %d files" % SOURCES)
+	measure.report_progress("a build of %d files" % SOURCES)
 	make_project(on.place / "root/project", SOURCES)
 	command = ["sh", "-c", "make -s -C %s clean && make -s -C %s -j2 CC=gcc" % ((on.place / "root/project",) * 2)]
 	slow_rows(on, "make -j2 of %d C files" % SOURCES, command, BUILD_ROUNDS, 1, 1.02, table)
@@ -274,7 +274,7 @@ def make_calls(count):
 
 
 class Traced:
-	"""Some process of no interest is traced, for the length of a `with`: what others pay."""
+	"""A bystander process is traced, for the length of a `with`, to measure what other processes pay."""
 
 	def __init__(self, on):
 		self.command, self.options = on.watched("root", ["sleep", "600"], "--syscalls", "--name", "bystander"), on.options("root")
@@ -336,7 +336,7 @@ def peer_times(on, peer):
 
 
 def syscalls(on, table):
-	measure.say("system calls")
+	measure.report_progress("system calls")
 	peers = ["strace %.0f ×" % peer_times(on, ["strace", "-f", "-c", "-o", "/dev/null"])]
 	if shutil.which("perf"):
 		peers.append("perf trace -s %.0f ×" % peer_times(on, ["perf", "trace", "-s", "-o", "/dev/null"]))
@@ -368,7 +368,7 @@ def against_peers(build, table, only):
 
 
 def attempt(name, part, on, table):
-	"""One part that fails does not cost the others."""
+	"""If one part fails, the others still run."""
 	try:
 		part(on, table)
 	except (OSError, RuntimeError, subprocess.SubprocessError) as error:

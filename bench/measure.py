@@ -19,7 +19,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 PYTHON = "/usr/bin/python3"
 WARM_UP_S = 2.0
-WINDOW = 3  # looks in a row over which a cost is averaged; the cheapest window counts
+WINDOW = 3  # ticks in a row over which a cost is averaged; the cheapest window counts
 POLL_S, REST_S = 0.05, 0.25
 UNSTEADY = 0.2  # repetitions that differ by more are flagged
 
@@ -85,7 +85,7 @@ def scan_ms(build, how, ticks=10, interval_ms=300):
 
 
 def drain(fd, seconds):
-	"""Reads what a program paints, so that it never has to wait for us."""
+	"""Reads what a program paints, so that it never waits for a reader."""
 	end = time.monotonic() + seconds
 	while (left := end - time.monotonic()) > 0:
 		if select.select([fd], [], [], left)[0]:
@@ -96,13 +96,13 @@ def drain(fd, seconds):
 
 
 def bursts_ms(pid, wait, count=4):
-	"""CPU ms of each look of a running program that looks about once a second. Its period is longer than its delay by what
+	"""CPU ms of each sample of a running program that takes one about once a second. Its period is longer than its delay by what
 	a sample takes, so samples are recognised by the pauses between them, not by the clock. `wait` passes the time."""
 	costs, last, quiet_s, end = [0.0], cpu_ms(pid), 0.0, time.monotonic() + 3 * count
 	while len(costs) < count + 2 and time.monotonic() < end:
 		wait(POLL_S)
 		now = cpu_ms(pid)
-		if now - last < 0.5:  # the odd wake-up is no look
+		if now - last < 0.5:  # an odd wake-up is no sample
 			quiet_s += POLL_S
 		else:
 			if quiet_s >= REST_S:
@@ -110,11 +110,11 @@ def bursts_ms(pid, wait, count=4):
 			quiet_s = 0.0
 			costs[-1] += now - last
 		last = now
-	return costs[1:-1]  # the first may have begun before we looked, the last may go on
+	return costs[1:-1]  # the first may have begun before the measurement, the last may go on
 
 
 def painted_ms(command, env=None):
-	"""CPU ms per look of a program that paints a terminal."""
+	"""CPU ms per refresh of a program that paints a terminal."""
 	pid, fd = pty.fork()
 	if pid == 0:
 		os.environ.update({"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **(env or {})})
@@ -163,7 +163,7 @@ def missing_tools(tools):
 
 class Table:
 	"""Lines of (what, ours, against what, ratio, target, verdict, note), printed together. `repeats` are the peer's figures, one for each
-	repetition: where they are not steady the row says so."""
+	repetition: where they are not steady the row is marked."""
 
 	def __init__(self):
 		self.rows = []
@@ -204,7 +204,7 @@ class Table:
 		return all(row[5] is not False for row in self.rows)
 
 
-def say(text):
-	"""Progress for the person who watches; not part of the result."""
+def report_progress(text):
+	"""Progress on a terminal; not part of the result."""
 	if sys.stderr.isatty():
 		print(text, file=sys.stderr, flush=True)

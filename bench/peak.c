@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* peak.c - a short peak: `peak MIB MS` has a child that fills that much memory, holds it for so
- * long and ends. Prints what getrusage says of it: "maxrss_kib N". */
+ * long and ends. Prints what getrusage reports for it: "maxrss_kib N". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

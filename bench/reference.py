@@ -31,7 +31,7 @@ COLUMNS = ("pid", "ppid", "command", "state", "cpu_percent", "rss_mb", "vms_mb",
 	   "job_id", "sheet_num", "syscall_counts", "syscall_time_pct")
 
 
-def look_at(process, now):
+def read_process(process, now):
 	"""One process; a new handle each time, so that the CPU share is always 0."""
 	with process.oneshot():
 		memory = process.memory_info()
@@ -44,11 +44,11 @@ def look_at(process, now):
 		}
 
 
-def look_at_all(now):
+def read_all(now):
 	found = []
 	for pid in psutil.pids():
 		try:
-			found.append(look_at(psutil.Process(pid), now))
+			found.append(read_process(psutil.Process(pid), now))
 		except psutil.Error:
 			continue
 	return found
@@ -56,7 +56,7 @@ def look_at_all(now):
 
 def take_snapshot():
 	now, memory, load = time.time(), psutil.virtual_memory(), os.getloadavg()
-	processes = look_at_all(now)
+	processes = read_all(now)
 	return {
 		"timestamp": now, "daemon_pid": os.getpid(), "system_memory_total_mb": memory.total / MIB,
 		"system_memory_available_mb": memory.available / MIB, "system_memory_used_mb": memory.used / MIB,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """run.py BUILD [--only PART,…]: all benchmarks, each against its peer in the same run, printed as tables with target and verdict.
 
-CPU time is what counts: of the process itself (ours, psutil, the reference) or from /proc/PID/task/*/schedstat (the others). Looks at
-the whole machine happen in a pid namespace of their own, so that nobody sees or stores what else goes on; jobs do not, because the
-kernel tells of births only outside. The machine should be idle."""
+CPU time is what counts: of the process itself (ours, psutil, the reference) or from /proc/PID/task/*/schedstat (the others). Scans of
+the whole machine run in a pid namespace of their own, so that no program sees or stores what else runs; jobs do not, because the
+kernel reports births only outside. The machine should be idle."""
 import argparse
 import datetime
 import os
@@ -34,7 +34,7 @@ def ticks(build, table):
 
 
 MACHINE = {"scan": scans, "tick": ticks, "top": screen.against_btop, "daemon": daemon.against_numbers, "starve": starve.against_numbers, "learning": learning.against_baselines,
-           "correlation": correlation.against_targets}  # parts other than launch; most look at the whole machine
+           "correlation": correlation.against_targets}  # parts other than launch; most scan the whole machine
 
 PEERS = {"scan": ("atop", "btop", "htop"), "memory": ("atop",), "syscalls": ("strace",)}  # programs that a part is compared with
 

@@ -2,7 +2,7 @@
 /* scan bpf|proc|tasks|iterator TICKS INTERVAL_MS: takes that many snapshots, as the engine does, and
  * prints one line of JSON: how many processes there were and the CPU time of each snapshot. `tasks`
  * only reads the task probe of the BPF tier; `iterator` has the kernel go through all tasks and do
- * nothing: the floor under every way to scan. */
+ * nothing: the least that any scan can cost. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,9 +18,9 @@
 #include "probe/probe.h"
 
 #define TICKS_MAX 10000
-#define WARM_UP 2 /* first sights: command lines are read, memory is allocated */
+#define WARM_UP 2 /* first reads: command lines are read, memory is allocated */
 
-struct look {
+struct scanner {
 	struct sampler *sampler;
 	struct bare *bare;
 	struct snapshot snap;
@@ -32,66 +32,66 @@ struct look {
 	struct sample samples[2], *sample;
 };
 
-static int tasks_open(struct look *l, struct err *err)
+static int tasks_open(struct scanner *s, struct err *err)
 {
-	l->env = (struct probe_env){ .root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
+	s->env = (struct probe_env){ .root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
 		                     .is_live = true };
-	l->env.reader = process_reader_new(l->env.root_fd);
-	l->sample = l->samples;
-	return probe_tasks_bpf.open(&l->env, &l->tasks, err);
+	s->env.reader = process_reader_new(s->env.root_fd);
+	s->sample = s->samples;
+	return probe_tasks_bpf.open(&s->env, &s->tasks, err);
 }
 
 /* Into two samples in turn, as the engine does. */
-static int tasks_read(struct look *l, struct err *err)
+static int tasks_read(struct scanner *s, struct err *err)
 {
-	struct sample *last = l->sample;
+	struct sample *last = s->sample;
 
-	l->sample = l->sample == l->samples ? &l->samples[1] : l->samples;
-	sample_reset(l->sample);
-	l->sample->last = last;
-	int r = probe_tasks_bpf.read(l->tasks, l->sample, err);
-	l->procs = l->sample->procs.len;
+	s->sample = s->sample == s->samples ? &s->samples[1] : s->samples;
+	sample_reset(s->sample);
+	s->sample->last = last;
+	int r = probe_tasks_bpf.read(s->tasks, s->sample, err);
+	s->procs = s->sample->procs.len;
 	return r;
 }
 
-static int look_open(struct look *l, const char *how, struct err *err)
+static int scanner_open(struct scanner *s, const char *how, struct err *err)
 {
 	if (strcmp(how, "iterator") == 0)
-		return bare_open(&l->bare, err);
+		return bare_open(&s->bare, err);
 	if (strcmp(how, "tasks") == 0)
-		return tasks_open(l, err);
+		return tasks_open(s, err);
 	return sampler_open(&(struct sampler_options){ .no_bpf = strcmp(how, "proc") == 0 },
-	                    &l->sampler, err);
+	                    &s->sampler, err);
 }
 
-static int look_once(struct look *l, struct err *err)
+static int scanner_read(struct scanner *s, struct err *err)
 {
-	if (l->bare)
-		return bare_read(l->bare, err);
-	if (l->tasks)
-		return tasks_read(l, err);
-	sampler_tick(l->sampler, &l->jobs, &l->snap);
-	l->procs = l->snap.procs.len;
+	if (s->bare)
+		return bare_read(s->bare, err);
+	if (s->tasks)
+		return tasks_read(s, err);
+	sampler_tick(s->sampler, &s->jobs, &s->snap);
+	s->procs = s->snap.procs.len;
 	return 0;
 }
 
-static void look_close(struct look *l)
+static void scanner_close(struct scanner *s)
 {
-	sampler_close(l->sampler);
-	bare_close(l->bare);
-	snapshot_done(&l->snap);
-	if (l->tasks)
-		probe_tasks_bpf.close(l->tasks);
-	sample_done(&l->samples[0]);
-	sample_done(&l->samples[1]);
-	process_reader_free(l->env.reader);
+	sampler_close(s->sampler);
+	bare_close(s->bare);
+	snapshot_done(&s->snap);
+	if (s->tasks)
+		probe_tasks_bpf.close(s->tasks);
+	sample_done(&s->samples[0]);
+	sample_done(&s->samples[1]);
+	process_reader_free(s->env.reader);
 }
 
-/* Who played each role: a figure of a tier that was not there is worth nothing. */
-static void put_tiers(struct json *j, const struct look *l)
+/* The tier of each role in use: figures are worthless if the intended tier was not available. */
+static void put_tiers(struct json *j, const struct scanner *s)
 {
 	struct role_health roles[ROLES_MAX];
-	size_t n = l->sampler ? sampler_health(l->sampler, roles) : 0;
+	size_t n = s->sampler ? sampler_health(s->sampler, roles) : 0;
 
 	json_key(j, "tiers");
 	json_begin_object(j);
@@ -102,7 +102,7 @@ static void put_tiers(struct json *j, const struct look *l)
 	json_end_object(j);
 }
 
-static int measure(struct look *l, size_t ticks, unsigned interval_ms, struct json *j,
+static int measure(struct scanner *s, size_t ticks, unsigned interval_ms, struct json *j,
                    struct err *err)
 {
 	json_begin_object(j);
@@ -111,7 +111,7 @@ static int measure(struct look *l, size_t ticks, unsigned interval_ms, struct js
 	for (size_t i = 0; i < ticks + WARM_UP; i++) {
 		uint64_t before = clock_process_cpu_ns();
 
-		if (look_once(l, err) < 0)
+		if (scanner_read(s, err) < 0)
 			return -err->code;
 		if (i >= WARM_UP)
 			json_fixed(j, clock_process_cpu_ns() - before, 3);
@@ -119,8 +119,8 @@ static int measure(struct look *l, size_t ticks, unsigned interval_ms, struct js
 	}
 	json_end_array(j);
 	json_key(j, "processes");
-	json_u64(j, l->procs);
-	put_tiers(j, l);
+	json_u64(j, s->procs);
+	put_tiers(j, s);
 	json_end_object(j);
 	return 0;
 }
@@ -137,7 +137,7 @@ int main(int argc, char **argv)
 	uint64_t ticks, interval_ms;
 	struct buf out = { 0 };
 	struct json j = { .out = &out };
-	struct look l = { 0 };
+	struct scanner s = { 0 };
 	struct err err;
 	int r;
 
@@ -146,14 +146,14 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: scan bpf|proc|tasks|iterator TICKS INTERVAL_MS\n");
 		return 2;
 	}
-	r = look_open(&l, argv[1], &err);
+	r = scanner_open(&s, argv[1], &err);
 	if (r == 0)
-		r = measure(&l, (size_t)ticks, (unsigned)interval_ms, &j, &err);
+		r = measure(&s, (size_t)ticks, (unsigned)interval_ms, &j, &err);
 	if (r < 0)
 		fprintf(stderr, "scan: %s\n", err.msg);
 	else
 		puts(out.at);
-	look_close(&l);
+	scanner_close(&s);
 	buf_done(&out);
 	return r < 0;
 }

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""What one look at all processes costs, against psutil, btop, atop and htop, and how it grows."""
+"""The cost of one scan of all processes, against psutil, btop, atop and htop, and how it grows."""
 import measure
 import tick
 
 IDLE = 5000
-ROUNDS = 2  # everybody takes his turn again, so that a busy moment of the machine hits nobody alone
+ROUNDS = 2  # all programs run again, so that a busy moment of the machine does not affect just one of them
 SIZES = (100, 1000, 5000, 10000)
 RECORDED = 512, 25  # ticks and their interval in ms
 GROWTH_TICKS = 32  # each process is read in full twice meanwhile
 
 
 def one_round(build):
-	"""CPU ms of one look, by whom; all of the same crowd."""
-	measure.say("scan of %d processes: ours, psutil, btop, atop, htop" % IDLE)
+	"""CPU ms of one scan by each program, of the same processes."""
+	measure.report_progress("scan of %d processes: ours, psutil, btop, atop, htop" % IDLE)
 	return {
 		"bpf": measure.scan_ms(build, "bpf")[0],
 		"proc": measure.scan_ms(build, "proc")[0],
@@ -42,7 +42,7 @@ def growth(build):
 	rows = []
 	for size in SIZES:
 		with measure.Crowd(build, size):
-			measure.say("growth: %d" % size)
+			measure.report_progress("growth: %d" % size)
 			costs = {how: measure.scan_ms(build, how, GROWTH_TICKS, 50) for how in ("iterator", "tasks", "bpf")}
 		processes = costs["bpf"][1]
 		rows.append((processes, *(costs[how][0] * 1000 / processes for how in ("bpf", "tasks", "iterator"))))
@@ -50,12 +50,12 @@ def growth(build):
 
 
 def print_growth(rows, table):
-	print("\nGrowth: CPU µs per process and look")
+	print("\nGrowth: CPU µs per process and tick")
 	print("processes   scan + snapshot   task probe   bare iterator   task probe - bare")
 	for processes, ours, tasks, bare in rows:
 		print("%9s   %15.2f   %10.2f   %13.2f   %17.2f" % (format(processes, ","), ours, tasks, bare, tasks - bare))
 	first, last = rows[0], rows[-1]
-	# What the iterator itself gains or loses with size is its own; beyond that, we may not grow.
+	# The cost of the iterator itself may vary with the number of processes; ours must not grow beyond it.
 	table.limit("growth %d → %d beside the iterator's own" % (first[0], last[0]),
 		    (last[1] / first[1]) / (last[3] / first[3]), "times", 1.0)
 	for processes, _, tasks, bare in rows:

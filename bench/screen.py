@@ -46,7 +46,7 @@ def top_ms(build):
 
 def against_btop(build, table):
 	with measure.Crowd(build, PROCESSES):
-		measure.say("a refresh of the screen with %d processes: ours, btop" % PROCESSES)
+		measure.report_progress("a refresh of the screen with %d processes: ours, btop" % PROCESSES)
 		rounds = [(top_ms(build), measure.btop_ms()) for _ in range(ROUNDS)]
 	theirs = [btop for _, btop in rounds]
 	table.ratio("refresh of top with own sampling, %s processes" % format(PROCESSES, ","), min(ours for ours, _ in rounds), "btop", min(theirs), 2,

@@ -16,7 +16,7 @@
 #define PROCESSES_MAX 20000
 #define LIFE_MAX_S 900
 
-/* Some 100 µs of work fifty times a second: its counters differ at every look. */
+/* Some 100 µs of work fifty times a second: its counters differ at every tick. */
 static void be_busy(void)
 {
 	for (;;) {
@@ -29,7 +29,7 @@ static void be_busy(void)
 static void be_child(pid_t parent, bool busy)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent) /* it died before we asked to be told */
+	if (getppid() != parent) /* it died before PR_SET_PDEATHSIG was set */
 		_exit(0);
 	alarm(LIFE_MAX_S);
 	if (busy)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Where `proctor run` is measured: a directory on a real disk with a copy of every program, for root and for the user nobody (a build
-tree may lie where he cannot look), and for him a control group of his own."""
+"""Where `proctor run` is measured: a directory on a real disk with a copy of every program, for root and for the user nobody (who may
+have no access to the build tree), and a control group that is owned by nobody."""
 import json
 import os
 import pwd
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import measure
 
-DISK = "/var/tmp"  # survives a reboot, so it is on a disk, and everybody may write there
+DISK = "/var/tmp"  # survives a reboot, so it is on a disk, and every user may write there
 PROGRAMS = ("proctor", "bench/storm", "bench/peak", "bench/work", "bench/spawn")
 NOBODY = pwd.getpwnam("nobody")
 PATIENCE_S = 1800
@@ -35,7 +35,7 @@ class Group:
 	"""A v2 group that was given to nobody, for the length of a `with`."""
 
 	def __enter__(self):
-		self.path = unified() / ("bench-proctor-%d" % os.getpid())  # not proctor-…: launchers clear such away when they are empty
+		self.path = unified() / ("bench-proctor-%d" % os.getpid())  # not proctor-…: launchers remove such groups when they are empty
 		self.path.mkdir()
 		for name in ("", "cgroup.procs", "cgroup.threads", "cgroup.subtree_control"):
 			os.chown(self.path / name, NOBODY.pw_uid, NOBODY.pw_gid)
@@ -53,7 +53,7 @@ class Group:
 
 
 class Stage:
-	"""Runs commands in turn, as root or as nobody; tells what was recorded of the last job."""
+	"""Runs commands in turn, as root or as nobody; returns what was recorded of the last job."""
 
 	def __init__(self, build):
 		self.build = Path(build)
@@ -85,11 +85,11 @@ class Stage:
 		return [self.program("proctor"), "run", "--quiet", "--state-dir", self.state(who), *options, "--", *command]
 
 	def report(self, who, job):
-		"""What was recorded of a job, as `proctor report --json` tells it. TYPE~1 is the one before the latest of its type."""
+		"""The record of a job, as `proctor report --json` prints it. TYPE~1 is the one before the latest of its type."""
 		return measure.run_json([self.program("proctor"), "report", job, "--json", "--state-dir", self.state(who)], **self.options(who))
 
 	def options(self, who, group=None):
-		"""For subprocess: the user, his home, an empty working directory, the group to be in."""
+		"""For subprocess: the user, the home directory, an empty working directory, the control group."""
 		kept = {key: value for key, value in os.environ.items() if not key.startswith(("XDG_", "PROCTOR_"))}
 		options = {"cwd": self.place / who / "work", "env": {**kept, "HOME": str(self.place / who)}}
 		if group:

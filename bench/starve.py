@@ -107,7 +107,7 @@ def against_numbers(build, table, only=""):
 		for name, attack in ATTACKS.items():
 			if only not in name:
 				continue
-			measure.say(name)
+			measure.report_progress(name)
 			under(name, attack, path, [NOBODY], table)
 			if name in BY_MANY:
 				under(name, attack, path, MANY_UIDS, table)

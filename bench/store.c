@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* store DIR [PROCESSES SNAPSHOTS]: builds stores of a made-up machine at one snapshot a second, and
- * prints what writing and reading them costs in CPU time, and their size. A job of 5 % of the
- * processes is what is busy. Readers are any SQL client: their SELECTs go through the views. */
+ * prints what writing and reading them costs in CPU time, and their size. The processes of one job,
+ * 5 % of all, are busy. Readers are SQL clients: their SELECTs go through the views. */
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -18,13 +18,13 @@
 
 #define RUNS 5 /* the least of them counts */
 
-struct machine_engine {
+struct machine {
 	uint64_t seed;
 	size_t procs, busy;
 	struct snapshot snap;
 };
 
-static uint64_t dice(struct machine_engine *m, uint64_t sides)
+static uint64_t dice(struct machine *m, uint64_t sides)
 {
 	m->seed = m->seed * 6364136223846793005u + 1442695040888963407u;
 	return (m->seed >> 33) % sides;
@@ -37,7 +37,7 @@ __attribute__((noreturn)) static void die(const char *what)
 }
 
 /* One line of the table: "what | figure | unit | at most". */
-static void tell(const char *what, double figure, const char *unit, double limit)
+static void print_row(const char *what, double figure, const char *unit, double limit)
 {
 	printf("%-40s | %9.3f | %-2s | ", what, figure, unit);
 	if (limit > 0)
@@ -46,7 +46,7 @@ static void tell(const char *what, double figure, const char *unit, double limit
 		printf("-\n");
 }
 
-static void make_proc(struct machine_engine *m, size_t i)
+static void make_proc(struct machine *m, size_t i)
 {
 	struct proc_snap *p = vec_push(&m->snap.procs, PROCS_MAX);
 	char command[128];
@@ -74,11 +74,11 @@ static void make_proc(struct machine_engine *m, size_t i)
 	p->sheet = (uint32_t)(1 + i % 5);
 }
 
-static void make_machine(struct machine_engine *m, size_t procs, size_t busy)
+static void make_machine(struct machine *m, size_t procs, size_t busy)
 {
 	struct job *job;
 
-	*m = (struct machine_engine){ .seed = 1, .procs = procs, .busy = busy };
+	*m = (struct machine){ .seed = 1, .procs = procs, .busy = busy };
 	m->snap.wall_ns = UINT64_C(1790000000) * NS_PER_S;
 	m->snap.boot_ns = 1000000 * NS_PER_S;
 	m->snap.procs_complete = m->snap.events_complete = true;
@@ -93,7 +93,7 @@ static void make_machine(struct machine_engine *m, size_t procs, size_t busy)
 		make_proc(m, i);
 }
 
-static void tick_host(struct machine_engine *m)
+static void tick_host(struct machine *m)
 {
 	struct host_readings *h = &m->snap.host;
 
@@ -112,7 +112,7 @@ static void tick_host(struct machine_engine *m)
 	m->snap.self_cpu_ratio = 0.004;
 }
 
-static void tick(struct machine_engine *m)
+static void tick(struct machine *m)
 {
 	m->snap.seq++;
 	m->snap.wall_ns += NS_PER_S + dice(m, 100) * NS_PER_US;
@@ -163,7 +163,7 @@ static double build(const char *path, size_t procs, size_t busy, size_t snapshot
 	struct store_options o = { .path = path, .interval_ns = NS_PER_S, .no_guard = true };
 	uint64_t cpu_ns = 0;
 	struct store *st = NULL;
-	struct machine_engine m;
+	struct machine m;
 	struct err err;
 	struct stat file;
 	const char *notice;
@@ -225,7 +225,7 @@ static void measure(const char *path, const char *what, const char *sql, double 
 		sqlite3_close(db);
 		best_ms = fmin(best_ms, (double)(clock_process_cpu_ns() - from) / 1e6);
 	}
-	tell(what, best_ms, "ms", limit_ms);
+	print_row(what, best_ms, "ms", limit_ms);
 }
 
 static void read_back(const char *path, size_t snapshots)
@@ -246,7 +246,7 @@ static void read_back(const char *path, size_t snapshots)
 	free(one);
 }
 
-/* All of it, one snapshot after another, as `top --history` does. */
+/* Reads all of the store, one snapshot after another, as `top --history` does. */
 static void replay(const char *path)
 {
 	struct snapshot snap = { 0 };
@@ -265,7 +265,7 @@ static void replay(const char *path)
 		die(err.msg);
 	history_close(r);
 	snapshot_done(&snap);
-	tell("replay, per snapshot", (double)(clock_process_cpu_ns() - from) / 1e6 / (double)n,
+	print_row("replay, per snapshot", (double)(clock_process_cpu_ns() - from) / 1e6 / (double)n,
 	     "ms", 0);
 }
 
@@ -291,7 +291,7 @@ static void retain(const char *path, uint64_t now_ns)
 		worst_ms = fmax(worst_ms, (double)(clock_process_cpu_ns() - from) / 1e6);
 	}
 	store_close(st);
-	tell("retention, the longest step", worst_ms, "ms", 0);
+	print_row("retention, the longest step", worst_ms, "ms", 0);
 }
 
 static size_t number(const char *text)
@@ -317,12 +317,12 @@ int main(int argc, char **argv)
 	for (size_t busy_percent = 0; busy_percent <= 5; busy_percent += 5) {
 		path = xasprintf("%s/busy-%zu.db", argv[1], busy_percent);
 		bytes = build(path, procs, procs * busy_percent / 100, snapshots, &ms, &kib);
-		tell(busy_percent ? "write one snapshot, 5 % busy" : "write one snapshot, all idle",
+		print_row(busy_percent ? "write one snapshot, 5 % busy" : "write one snapshot, all idle",
 		     ms, "ms", 0.4);
-		tell(busy_percent ? "written for one snapshot, 5 % busy"
+		print_row(busy_percent ? "written for one snapshot, 5 % busy"
 		                  : "written for one snapshot, all idle",
 		     kib, "K", 0);
-		tell(busy_percent ? "size of a process-sample, 5 % busy"
+		print_row(busy_percent ? "size of a process-sample, 5 % busy"
 		                  : "size of a process-sample, all idle",
 		     bytes / (double)procs / (double)snapshots, "B", busy_percent ? 3.0 : 0.7);
 		if (busy_percent) {

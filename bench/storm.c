@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* storm.c - a job of many short lives: `storm TRUES BURNERS [BURN_MS]` spawns /bin/true that many
- * times, eight at a time, and then that many children that burn CPU. Prints what getrusage says of
+ * times, eight at a time, and then that many children that burn CPU. Prints what getrusage reports for
  * its children: "cpu_us N". */
 #include <errno.h>
 #include <spawn.h>

@@ -50,10 +50,10 @@ def reference(build):
 
 
 def against_reference(build, table):
-	measure.say("whole tick, %d processes" % PROCESSES)
+	measure.report_progress("whole tick, %d processes" % PROCESSES)
 	ours, active = one_crowd(build, PROCESSES - BUSY, BUSY, TICKS, INTERVAL_MS)
 	_, idle = one_crowd(build, PROCESSES, 0, IDLE_TICKS, IDLE_INTERVAL_MS)
-	measure.say("the reference")
+	measure.report_progress("the reference")
 	costs, their_bytes = reference(build)
 	table.ratio("whole tick with store, 1,000 processes, 5 % active", ours, "reference", measure.least(costs), 60,
 		    measure.halves(costs, measure.least))
@@ -63,7 +63,7 @@ def against_reference(build, table):
 
 
 def memory(build, table):
-	measure.say("memory at 5,000 processes")
+	measure.report_progress("memory at 5,000 processes")
 	with measure.Crowd(build, 5000), tempfile.TemporaryDirectory() as place:
 		result = run_engine(build, place, 40, 100)
 	table.limit("engine's resident memory, 5,000 processes", result["rss_bytes"] / (1 << 20), "MB", 24)
@@ -75,7 +75,7 @@ STORE_LINE = re.compile(r"^(.+?) *\| *([\d.]+) \| (ms|B) *\| ([\d.]+)", re.M)
 
 def store(build, table):
 	"""A made-up history of 1,000 processes × 6,000 snapshots, written and read back."""
-	measure.say("store of 1,000 × 6,000")
+	measure.report_progress("store of 1,000 × 6,000")
 	with tempfile.TemporaryDirectory() as place:
 		done = subprocess.run([str(Path(build) / "bench/store-bench"), place], stdout=subprocess.PIPE, text=True,
 				      timeout=900, check=False)
