@@ -30,7 +30,7 @@ struct findings {
 	uint64_t dropped; /* findings beyond FINDINGS_MAX, in total */
 };
 
-/* What is judged, and by what. */
+/* The input of a rule. */
 struct anomaly_input {
 	const struct snapshot *snap;
 	const struct anomaly_config *config;

@@ -7,8 +7,9 @@
 
 /* Statistics that are equal in theory may differ in their last digits. */
 #define TIE 1e-9
-/* Of the reported interval. The limit was chosen where the rates differ most, so that 1.96 would be too narrow:
- * with this one, 95 % of the intervals in simulations cover the difference at that limit. */
+/* The half-width of the reported interval in standard errors. The limit was chosen where the rates
+ * differ most, so that 1.96 would be too narrow: with this one, 95 % of the intervals in
+ * simulations cover the difference at that limit. */
 #define INTERVAL_Z 2.4
 /* −e q ln q is a lower bound of the odds against a finding; simulations show so many times as much. */
 #define CALIBRATION 1.6
@@ -113,7 +114,7 @@ static void judge(struct search *s)
 	}
 }
 
-/* Of a finding with this q, as calibrated by bench/correlation.c. */
+/* The confidence of a finding with this q, as calibrated by bench/correlation.c. */
 static double confidence_of(double q)
 {
 	return q < exp(-1) ? 1 / (1 - CALIBRATION * exp(1) * q * log(q)) : 0;

@@ -58,5 +58,5 @@ void job_history_take_calls(struct job_history *h, const struct snapshot *snap, 
 void job_history_take_disk(struct job_history *h, const struct snapshot *snap, const struct disk_use *use);
 /* The time that a job was held back by limits of CPU time, its own and, with `owns_group`, those around it. */
 double job_history_throttled(const struct snapshot *snap, size_t job, bool owns_group);
-/* Of that job of the last snapshot; NULL: it has none. */
+/* The trail of that job of the last snapshot; NULL: it has none. */
 const struct job_trail *job_history_trail(const struct job_history *h, int32_t job);

@@ -142,7 +142,7 @@ JOB_RULE(rule_gpu_idle)
 	return true;
 }
 
-/* Of the CPU time that it would have used, if it had not been held back. */
+/* The value is a share of the CPU time that the job would have used without its CPU limit. */
 JOB_RULE(rule_throttled)
 {
 	struct recent_value cpu, before;
@@ -197,7 +197,7 @@ static double disk_threshold(const struct disk_trail *d, double left_ns)
 	               : 0;
 }
 
-/* Of several the one that is full first. */
+/* Reports the disk that will be full first. */
 JOB_RULE(rule_disk_filling)
 {
 	const struct disk_trail *worst = NULL;
@@ -232,7 +232,8 @@ JOB_RULE(rule_disk_filling)
 
 /* ---- nothing happens ---------------------------------------------------------------------------- */
 
-/* What may end by itself some day is waited for, unless the job lasts longer than all earlier runs did. */
+/* A wait that may end by itself is not reported, unless the job lasts longer than all earlier runs
+ * did. */
 static uint64_t patience_of(const struct anomaly_input *in, size_t job, const struct job_trail *t,
                             struct finding *f)
 {

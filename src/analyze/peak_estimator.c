@@ -181,8 +181,9 @@ static double mean_work(const struct peak_estimator *t)
 	return t->work / (double)t->stats.n;
 }
 
-/* What a failed attempt costs on top, in byte seconds; `work`: of a mean run of the type. A price that moves all the time
- * makes requests that are generous now and tight later, and those waste more than what is in between. */
+/* The extra cost of a failed attempt, in byte seconds; `work`: of a mean run of the type. A price
+ * that moves all the time makes requests that are generous now and tight later, and those waste
+ * more than what is in between. */
 static double failure_price(const struct peak_experience *e, double work)
 {
 	double gain = MAX(failure_excess(e, FAILURES_MANY), 0) +
@@ -196,7 +197,8 @@ static double failure_price(const struct peak_experience *e, double work)
 	return FAILURE_PRICE * e->work / e->seen * exp(gain);
 }
 
-/* What each rule would have cost so far; INFINITY: it cannot be used. Experience counts like runs of the type's own. */
+/* The cost of each rule so far; INFINITY: it cannot be used. Experience counts like runs of the
+ * type's own. */
 static void score_rules(const struct peak_estimator *t, const struct peak_experience *e,
                         const double centers[static CENTER_COUNT],
                         double ret[static CENTER_COUNT][PEAK_MARGINS])

@@ -14,14 +14,15 @@ enum peak_policy {
 	PEAK_LOW_FAILURE, /* the same, with at most 0.9 % of attempts that run out of memory */
 };
 
-/* What an allocation of `bytes` would have cost, in byte seconds: an attempt that fails costs all of it, the last one what
- * was not used. The next attempt has the largest peak seen before, or else twice as much. */
+/* The cost that an allocation of `bytes` would have had, in byte seconds: an attempt that fails
+ * costs all of it, the last one what was not used. The next attempt has the largest peak seen
+ * before, or else twice as much. */
 double peak_estimator_cost(double bytes, double peak_bytes, double seconds, double largest_bytes,
                            unsigned *ret_failed);
 
 enum { PEAK_STAGES = 5 }; /* types with 1, 2 to 3, 4 to 9, 10 to 29, and more runs */
 
-/* What a rule cost, and how often its requests failed. */
+/* The cost of a rule, and how often its requests failed. */
 struct rule_record {
 	double cost, failed;
 };
@@ -64,7 +65,8 @@ struct peak_prediction {
 /* False: there was no run yet. */
 bool peak_estimator_predict(const struct peak_estimator *t, const struct peak_experience *e,
                             const struct peak_query *query, struct peak_prediction *ret);
-/* What to expect of the run with these centers, as likely too much as too little: the center that predicted best. */
+/* The expected peak of the run with these centers, as likely too much as too little: the center
+ * that predicted best. */
 double peak_estimator_expected(const struct peak_estimator *t,
                                const double centers[static CENTER_COUNT]);
 /* `prediction`: for this run, from before; NULL if there was none. */

@@ -63,7 +63,7 @@ static double largest_recent(const struct peak_stats *s)
 	return largest;
 }
 
-/* Of the runs in the window whose inputs are most similar, by ratio. */
+/* The largest peak of the runs in the window whose inputs are most similar, by ratio. */
 static double largest_nearest(const struct peak_stats *s, float log_input)
 {
 	float distance[NEAREST_RUNS], peak[NEAREST_RUNS], largest = 0;

@@ -49,7 +49,7 @@ struct peak_stats {
 	float sorted[PEAK_WINDOW];    /* the same peaks */
 };
 
-/* What is known of a run before it starts. */
+/* The facts about a run that are known before it starts. */
 struct peak_query {
 	double input_bytes;     /* 0: not known */
 	double requested_bytes; /* 0: not known */

@@ -67,7 +67,7 @@ PROCESS_RULE(rule_runaway_process)
 	return true;
 }
 
-/* What a job left when it died is reaped by others, in their time. */
+/* Zombies that a dead job left are reaped by other processes, at their own pace. */
 static bool is_of_running_job(const struct snapshot *snap, const struct proc_snap *p)
 {
 	return p->job >= 0 &&

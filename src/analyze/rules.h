@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rules.h - the rules of anomaly_rules.c. Each returns whether it holds, and then fills in the values of the finding; who it is
- * about is filled in before. An absent value never matches. */
+/* rules.h - the rules of anomaly_rules.c. Each returns whether it holds, and then fills in the
+ * values of the finding; its subject is filled in before. An absent value never matches. */
 #pragma once
 
 #include "analyze/anomaly_rules.h"

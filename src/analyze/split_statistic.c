@@ -169,7 +169,7 @@ static void count(const struct split_table *t, const struct split_outcomes *o, s
 	ret->log_same = log_likelihood(o, ret->failed, t->known);
 }
 
-/* Of parts first to last - 1. */
+/* The failure rate of parts first to last - 1. */
 static struct rate rate_within(const struct split_table *t, const struct counts *c, unsigned first,
                                unsigned last)
 {

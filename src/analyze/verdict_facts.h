@@ -23,7 +23,7 @@ struct verdict_death {
 	uint64_t execed_ns; /* when it became the program that failed; 0: not known */
 };
 
-/* What an event reports about one process or the whole job. */
+/* The facts of an event about one process or the whole job. */
 struct verdict_event {
 	enum event_kind kind;
 	uint64_t at_ns;

@@ -89,7 +89,7 @@ static int rank_of(const struct verdict_death *child, const struct verdict_death
 	return 2 * verdict_is_passed_on(child, parent) + (child->signal != SIGTERM);
 }
 
-/* Of several that explain it equally well, the last. */
+/* The child that explains the parent's end best; the last one if several do equally well. */
 static const struct verdict_death *find_child(const struct verdict_facts *f,
                                               const struct verdict_death *parent)
 {

@@ -93,7 +93,7 @@ bool verdict_rule_oom(const struct verdict_context *c, struct verdict *v)
 	return true;
 }
 
-/* What a process sends to itself to end; others report a fault of its own. */
+/* Signals that a process sends to itself to end; other signals report a fault of its own. */
 static bool is_command_to_end(int signal)
 {
 	return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||

@@ -77,7 +77,7 @@ bool verdict_rule_failed_call(const struct verdict_context *c, struct verdict *v
 	const struct verdict_error *found = NULL;
 	struct evidence *e;
 
-	/* Of one process the last, and else of the whole job, where it was counted. */
+	/* The last error of a process is preferred to a count of the whole job. */
 	vec_each(&c->f->errors, error)
 		if (counts_as(c, error) && (!found || error->id.pid))
 			found = error;

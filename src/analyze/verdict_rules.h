@@ -6,5 +6,5 @@
 
 #include "analyze/verdict_facts.h"
 
-/* Of a job that ended or was lost. */
+/* The verdict on a job that ended or was lost. */
 void verdict_judge(const struct job *job, const struct verdict_facts *f, struct verdict *ret);

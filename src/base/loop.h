@@ -31,7 +31,7 @@ void loop_timer_set(struct loop_source *timer, uint64_t mono_ns);
  * source before closing it. */
 int loop_add_reader(struct loop *loop, int fd, void (*ready)(void *self), void *self,
                     struct loop_source **ret, struct err *err) must_check;
-/* What to wait for from now on: reading, writing, both or neither (a hang-up is reported even
+/* Sets what to wait for from now on: reading, writing, both or neither (a hang-up is reported even
  * then). The callback is the same for all. */
 #define LOOP_READ 1U
 #define LOOP_WRITE 2U

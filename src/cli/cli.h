@@ -66,7 +66,7 @@ struct cli {
 	{ "color", 0, OPT_TEXT, &(cli)->color, "WHEN", "auto, always or never", "auto always never" }, \
 	{ "help", 'h', OPT_FLAG, &(cli)->help, NULL, "print this help" },                                 \
 	{ NULL }
-/* The table of main(), for what stands before a verb. */
+/* The table of main(), for options before a verb. */
 #define CLI_MAIN_OPTS(cli, version)                                                                 \
 	{ "version", 'V', OPT_FLAG, version, NULL, "version and build options" },           \
 	CLI_COMMON_OPTS(cli)
@@ -97,7 +97,7 @@ int cli_command_failed(const char *command, struct err *err);
 /* Writes to stdout; CLI_OK, or CLI_FAILED, logged unless the reader has closed the pipe. */
 int cli_print(const struct buf *out);
 
-/* What a verb prints: JSON, or text on a canvas that suits stdout. */
+/* The output of a verb: JSON, or text on a canvas that suits stdout. */
 struct cli_page {
 	struct buf out;
 	struct json json;
@@ -147,6 +147,6 @@ struct pressure_limits cli_pressure_limits(const struct config *config);
 struct store_retention cli_retention(const struct config *config);
 /* Reads the configuration again. On failure returns -errno with the first problem; all are logged. */
 int cli_reload(const struct cli *cli, struct config *ret, struct err *err) must_check;
-/* What stdout, or another fd, can display. */
+/* The style that stdout, or another fd, can display. */
 struct style cli_style(const struct cli *cli);
 struct style cli_style_of(const struct cli *cli, int fd);

@@ -40,7 +40,7 @@ struct hook {
 
 /* ---- one hook ----------------------------------------------------------------------------------- */
 
-/* As without us, but for its standard files, and in a process group of its own. */
+/* Runs the command with default signal handling, in a process group of its own. */
 static _Noreturn void become_hook(const char *command, int input_fd, int stderr_fd)
 {
 	const struct sigaction usual = { .sa_handler = SIG_DFL };
@@ -147,7 +147,8 @@ static void watch(struct keeper *k, struct hook *h)
 	}
 }
 
-/* What left its process group has become our child, or will when its parent has ended. */
+/* Processes that left its process group have become our children, or will when their parents have
+ * ended. */
 static void kill_all(const struct keeper *k, struct hook *h)
 {
 	uint64_t until_ns = clock_mono_ns() + KILL_PATIENCE_NS;

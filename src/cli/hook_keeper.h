@@ -13,7 +13,7 @@
 #define HOOK_INPUT_MAX 8192 /* bytes of one finding */
 #define HOOK_STDERR_MAX 160
 
-/* What it answers to each finding. */
+/* Its answer to each finding. */
 struct hook_end {
 	int status;      /* of wait() */
 	int error;       /* errno: it was not started */

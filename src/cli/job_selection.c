@@ -156,7 +156,7 @@ struct feed {
 	size_t next; /* of the daemon's */
 };
 
-/* Of the daemon's, those that are newer. */
+/* Offers the daemon's jobs from the next one on, as far as they did not start before that time. */
 static void offer_newer(struct feed *f, uint64_t than_ns)
 {
 	for (; f->next < f->from->places.len; f->next++) {

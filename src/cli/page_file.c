@@ -75,8 +75,9 @@ static int write_in_place(int fd, const struct stat *st, const struct buf *page)
 	return io_write_all(fd, page->at, page->len);
 }
 
-/* What is there is opened first, so that the kernel decides whether a link is followed (fs.protected_symlinks) and a file of
- * another user is written (fs.protected_regular), as it does for a shell's redirection. */
+/* An existing file is opened first, so that the kernel decides whether a link is followed
+ * (fs.protected_symlinks) and a file of another user is written (fs.protected_regular), as it does
+ * for a shell's redirection. */
 static int write_to(const char *path, const struct buf *page)
 {
 	struct stat st;

@@ -8,7 +8,8 @@
 
 struct spawn_end {
 	struct launch_end command;
-	/* Of the command and everything that we waited for, since we are the subreaper. */
+	/* The usage of the command and of all that was waited for: this process is the
+	 * subreaper. */
 	struct rusage usage;
 	uint64_t read_bytes, written_bytes;
 	bool has_io;

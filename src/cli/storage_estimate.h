@@ -5,5 +5,5 @@
 #include "config/config.h"
 #include "history/history.h"
 
-/* Of the store at `path`; NAN where it cannot be read or holds too little. */
+/* The growth of the store at `path`; NAN where it cannot be read or holds too little. */
 struct history_storage storage_estimate(const char *path, const struct config *config);

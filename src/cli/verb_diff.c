@@ -46,7 +46,7 @@ static int by_start(const void *x, const void *y)
 	return (a->job.started_ns < b->job.started_ns) - (a->job.started_ns > b->job.started_ns);
 }
 
-/* Of both stores. */
+/* Finds earlier runs in both stores. */
 static int find_runs(struct job_selection *r, size_t count, struct runs *runs)
 {
 	const struct job_filter filter = { .type = runs->than->type,
@@ -109,7 +109,7 @@ static void runs_done(struct runs *runs)
 
 /* ---- conditions ------------------------------------------------------------------------------- */
 
-/* Of all --fail-if; several may stand in one, with commas between them. */
+/* Parses all --fail-if; one may hold several conditions, separated by commas. */
 static int parse_conditions(const struct cli *cli, const struct opt_list *texts,
                             struct diff_condition *ret, size_t *ret_n)
 {

@@ -361,7 +361,7 @@ static void write_snapshot(struct export *x, const struct format *f, const struc
 		f->end_tick(x, snap->wall_ns);
 }
 
-/* Of each job as far as its snapshots are written, the last thing that is. */
+/* The progress of a job is how far its snapshots are written, because they are written last. */
 static void show_progress(struct export *x, uint64_t wall_ns)
 {
 	const struct job *job = x->job;

@@ -20,7 +20,7 @@ static bool is_ours(const char *path)
 	return stat(path, &st) == 0 && st.st_uid == geteuid() && access(path, W_OK) == 0;
 }
 
-/* What cannot be stored is found again the next time. */
+/* Patterns that cannot be stored are found again the next time. */
 static void keep(const struct store_place *place, const struct patterns *found)
 {
 	const struct store_options options = { .path = place->path,

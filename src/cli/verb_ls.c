@@ -27,7 +27,7 @@ struct request {
 	bool all_users, stats;
 };
 
-/* What the jobs of one user used together. */
+/* The total usage of one user's jobs. */
 struct user_total {
 	uint32_t uid;
 	uint64_t jobs, cpu_ns, peak_bytes;
@@ -165,7 +165,7 @@ static void put_total(struct list *list, const struct user_total *of, struct tab
 	table_add_figure(to, of->peak_bytes ? format_bytes(of->peak_bytes).at : NULL, INK_PLAIN);
 }
 
-/* Of all jobs of both stores that fit, not only of those that are listed. */
+/* Totals cover all jobs of both stores that fit, not only those that are listed. */
 static int print_totals(struct list *list, struct job_selection *recorded,
                         const struct job_filter *filter, struct err *err)
 {
@@ -252,7 +252,7 @@ static int print_jobs(struct list *list, struct job_selection *recorded,
 	return found;
 }
 
-/* Of the jobs of both stores together. */
+/* Statistics cover the jobs of both stores together. */
 static int print_stats(struct list *list, struct job_selection *recorded,
                        const struct job_filter *filter, size_t count, struct err *err)
 {

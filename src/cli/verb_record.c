@@ -29,7 +29,7 @@ static void on_signal(void *self, const struct signalfd_siginfo *info)
 	loop_stop(self);
 }
 
-/* SIGINT, SIGTERM and a terminal that goes away end the loop, in order. */
+/* SIGINT, SIGTERM and a hangup of the terminal end the loop in an orderly way. */
 static int add_signals(struct loop *loop, struct err *err)
 {
 	sigset_t signals;
@@ -41,7 +41,7 @@ static int add_signals(struct loop *loop, struct err *err)
 	return loop_add_signals(loop, &signals, on_signal, loop, err);
 }
 
-/* What becomes of each snapshot. */
+/* The stages and sinks of each snapshot. */
 static void set_pipeline(struct engine *engine)
 {
 	const struct pipeline pipeline = {

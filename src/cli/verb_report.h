@@ -9,5 +9,5 @@
 int verb_report_text(const struct cli *cli, const char *job_id, struct buf *to);
 /* The same for a job that was not stored: only its totals are known. */
 void verb_report_totals(const struct job *job, struct buf *to);
-/* What the processes of a job that runs wait for. */
+/* Prints what the processes of a running job wait for. */
 void verb_report_add_blocked(struct report *report);

@@ -56,7 +56,7 @@ static int add_job(void *self, const struct job *job)
 	return 0;
 }
 
-/* Of those that a filter selects, running ones are not meant. */
+/* A filter does not select running jobs. */
 static int add_fitting(void *self, const struct job *job)
 {
 	return job->status == JOB_RUNNING ? 0 : add_job(self, job);

@@ -206,7 +206,7 @@ static int run_job(struct run *run)
 	launch_end_alike(&end);
 }
 
-/* What earlier runs of the job's type let expect, as an advice: 0 if nothing is known. */
+/* The expected usage, from earlier runs of the job's type, as advice: 0 if nothing is known. */
 static uint64_t estimate_memory(const struct run_recording *r)
 {
 	const struct estimate_query query = { .type = r->job.type,

@@ -63,7 +63,7 @@ static void counting_done(struct counting *c)
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-/* What is known about the figures. */
+/* The quality of the figures, and the reason. */
 struct finding {
 	enum quality count, time;
 	uint64_t since_ns, for_ns; /* counted then, not recorded before; for_ns 0: recorded */

@@ -50,7 +50,7 @@ static void report_begin(void *self)
 		         rq->for_ns == NOT_GIVEN ? ", until they end or Ctrl-C is pressed" : "");
 }
 
-/* What is in it stays, until strace has attached. */
+/* Its content is kept until strace has attached. */
 static int open_file(struct request *rq)
 {
 	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY;

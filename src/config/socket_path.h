@@ -15,7 +15,7 @@ struct socket_path_env {
 	bool is_root;
 };
 
-/* What this process's environment has, and --socket. */
+/* The paths in the environment of this process, and --socket. */
 struct socket_path_env socket_path_environment(const char *option);
 /* Where to listen. -ENOENT: unknown, -EINVAL: not an absolute path; the message names what to set. */
 int socket_path_own(const struct socket_path_env *env, char ret[static CONFIG_PATH_MAX],

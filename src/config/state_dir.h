@@ -28,7 +28,8 @@ struct state_dir_env {
 };
 
 #define STATE_DIR_ROOM 4096 /* bytes of one entry in the user database */
-/* What this process's environment has; `home` may be in `room`. `option` and `cwd` are not set. */
+/* The directories in the environment of this process; `home` may be in `room`. `option` and `cwd`
+ * are not set. */
 struct state_dir_env state_dir_environment(char room[static STATE_DIR_ROOM]);
 /* An absolute path without a trailing slash. -ENOENT: unknown; the message names what to set. */
 int state_dir_resolve(const struct state_dir_env *env, char ret[static CONFIG_PATH_MAX],

@@ -31,7 +31,7 @@ const char *store_place_network_name(uint32_t f_type)
 	return NULL;
 }
 
-/* Of the nearest directory above that exists. */
+/* The network file system of the nearest directory above that exists; NULL: it is local. */
 static const char *network_of(const char *path)
 {
 	cleanup(freep) char *dir = xstrdup(path);

@@ -391,7 +391,7 @@ static int begin(struct daemon *d, struct err *err)
 	return 0;
 }
 
-/* What has ended is stored and published while there are clients that wait for that. */
+/* Ends of jobs are stored and published while clients wait for that. */
 static void settle_jobs(struct daemon *d)
 {
 	job_commits_done(&d->commits);

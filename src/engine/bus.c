@@ -228,7 +228,7 @@ static bool is_visible(const struct record *r, uid_t uid)
 	return uid == 0 || r->uid == uid || r->process_uid == uid;
 }
 
-/* Of the event among those that the user may see. */
+/* The number of the event among those that the user may see. */
 static uint64_t number_of(const struct record *r, uid_t uid)
 {
 	return uid == 0 ? r->seq : r->uid == uid ? r->number : r->process_number;

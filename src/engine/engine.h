@@ -40,8 +40,8 @@ int engine_new(struct loop *loop, const struct engine_options *options, struct e
                struct err *err) must_check;
 void engine_free(struct engine *e); /* stores what waits; NULL is fine */
 DEFINE_CLEANUP(struct engine *, engine_free)
-/* What becomes of its snapshots, before the loop runs: the host's list of stages and sinks. These
- * parts of the engine can stand in it; `self` of the stages is the engine. */
+/* Sets the pipeline of its snapshots, before the loop runs: the host's list of stages and sinks.
+ * These parts of the engine can stand in it; `self` of the stages is the engine. */
 void engine_set_pipeline(struct engine *e, const struct pipeline *pipeline);
 void engine_stage_pressure(void *self, struct snapshot *snap);
 void engine_stage_anomalies(void *self, struct snapshot *snap);
@@ -54,8 +54,8 @@ void engine_stop(struct engine *take_e, struct engine_totals *ret);
 struct engine_status {
 	uint64_t interval_ns;            /* between two ticks, as it is now … */
 	uint64_t configured_interval_ns; /* … and as it was configured */
-	/* What is not read while we cost more than the budget allows: "PSS and other details, open
-	 * files and I/O"; NULL: everything is read. */
+	/* The readings that are left out while our cost exceeds the budget: "PSS and other details,
+	 * open files and I/O"; NULL: everything is read. */
 	const char *left_out;
 	struct engine_totals totals;
 };
@@ -77,7 +77,7 @@ const char *engine_trace_command(struct engine *e, struct proc_id command);
 /* As of the last tick; NULL before the first. */
 const struct pressure *engine_pressure(const struct engine *e);
 
-/* What can be changed while it goes on. */
+/* The options that can be changed while it runs. */
 struct engine_tuning {
 	uint64_t interval_ns;
 	struct anomaly_config anomaly;

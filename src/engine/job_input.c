@@ -131,8 +131,8 @@ static uint32_t outer_sheet(const struct job_row *row, const struct sheet *sheet
 	return 0;
 }
 
-/* What it does from now on is no part of the sheet; its children stay where they were born. Its end, which may
- * be reported a moment after it was reaped, was in the sheet. */
+/* Its usage from now on is not part of the sheet; its children stay where they were born. Its end,
+ * which may be reported a moment after it was reaped, was in the sheet. */
 static void leave_sheet(struct engine *e, const struct job_row *row, const struct sheet *sheet)
 {
 	struct jobs *jobs = engine_jobs(e);

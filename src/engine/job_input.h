@@ -23,8 +23,8 @@ struct job_input_sheet {
 void job_input_attempt_json(struct json *j, const struct sheet *was, uint64_t now_ns);
 int job_input_begin_sheet(struct engine *e, const struct job_input_sheet *begun, uint32_t *ret_num,
                           struct err *err) must_check;
-/* What a wrapper's command used; NULL: not reported. -ENOENT: it was never opened; -EALREADY: it ended
- * before. */
+/* Adds the usage of a wrapper's command; NULL: not reported. -ENOENT: it was never opened;
+ * -EALREADY: it ended before. */
 int job_input_end_sheet(struct engine *e, job_handle job, uint32_t num, const struct job_end *how,
                         const struct sheet_use *used, struct err *err) must_check;
 /* A mark or a phase. */

@@ -19,7 +19,8 @@ struct jobhost_options {
 	uint64_t grace_ns;       /* between SIGTERM and SIGKILL */
 	/* Gives the engine its stages and sinks, before the command runs. */
 	void (*set_pipeline)(void *self, struct engine *engine);
-	/* What killed these processes, which we do not see; called once at most. May be NULL. */
+	/* Finds what killed these processes, which we do not see; called once at most. May be
+	 * NULL. */
 	void (*ask_verdict)(void *self, struct proc_id command, const struct proc_id *killed,
 	                    size_t n, struct cause_verdict *ret);
 	void *self;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a launched job adds to its snapshots: the end of its command, its control group, limits that were met,
- * its own cost, and why it failed. */
+/* The additions of a launched job to its snapshots: the end of its command, its control group,
+ * limits that were met, its own cost, and why it failed. */
 #include <stdio.h>
 #include <string.h>
 

@@ -41,7 +41,7 @@ struct recorder {
 	struct buf line;
 	pthread_t thread;
 
-	/* Of the thread alone. */
+	/* Used by the recorder's thread only. */
 	struct store_gap gap;            /* none is open while it has neither of both */
 	uint64_t retention_due_ns;       /* monotonic */
 	bool line_failed, folder_failed; /* the last one was refused */
@@ -308,7 +308,7 @@ static void take_dropped(struct recorder *r)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* What the disk refused may also be the gap beside a snapshot that it took. */
+/* The refused row may also be the gap of a snapshot that was stored. */
 static void set_result(struct recorder *r, const struct snapshot *snap, bool is_stored, int result,
                        const struct err *err)
 {

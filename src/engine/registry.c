@@ -183,7 +183,7 @@ int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handl
 		return -err->code;
 	process_lookup_find_start(jobs->reader, &root);
 	if (pid && check_root(jobs, root, job->root, err) < 0) {
-		/* Of a job that has a recorder we know what that reports, without figures. */
+		/* A job with its own recorder is known as that reports it, without figures. */
 		if (!job->has_recorder)
 			return -err->code;
 		root = (struct proc_id){ 0 };
@@ -309,8 +309,8 @@ static void show_lost(struct jobs *jobs, struct watched_job *w, const struct job
 	restore_sheets(jobs, w, past);
 }
 
-/* What its older processes used before the job is not known any more: the stored total counts, and what
- * its processes use from now on. */
+/* The usage of its older processes before the job is not known any more: the stored total counts,
+ * and what its processes use from now on. */
 static void resume_older(struct jobs *jobs, struct watched_job *w, const struct job *job,
                          const struct sample *last)
 {
@@ -320,7 +320,7 @@ static void resume_older(struct jobs *jobs, struct watched_job *w, const struct 
 	jobs_begin_members(jobs, w, last);
 }
 
-/* What its process used before we came is not known any more. */
+/* The usage of its process before this daemon started is not known any more. */
 static void resume_sheet(struct jobs *jobs, struct watched_job *w, const struct sheet *sheet)
 {
 	struct proc_id id = { .pid = sheet->pid };

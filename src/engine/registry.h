@@ -39,7 +39,7 @@ struct registry_process {
 	uint32_t sheet;
 };
 
-/* What is stored of a job that an earlier daemon watched. */
+/* The stored record of a job that an earlier daemon watched. */
 struct registry_past {
 	struct proc_id root;
 	uint64_t ended_cpu_ns; /* CPU time of the processes that had ended */

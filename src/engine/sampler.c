@@ -410,8 +410,8 @@ void sampler_read(struct sampler *s, unsigned want)
 	}
 	report_hangs(s);
 	cur->last = NULL;
-	/* What was lost may have happened after this sample was read, so one loss makes two
-	 * ticks incomplete. */
+	/* The lost events may have happened after this sample was read, so one loss makes two ticks
+	 * incomplete. */
 	cur->events_complete = s->nothing_lost && !s->lost_before;
 }
 

@@ -75,7 +75,7 @@ void sampler_set_tracing(struct sampler *s, bool traces_syscalls);
  * and of those that descend from them. */
 int sampler_trace(struct sampler *s, const pid_t *pids, size_t n, bool from_exec, struct err *err)
 	must_check;
-/* What tracing a command does to it besides; NULL: nothing. */
+/* The side effects of tracing on the command; NULL: none. */
 const char *sampler_trace_caution(const struct sampler *s);
 /* The next drain or tick has the last calls of traced processes that still run, if these are kept. */
 void sampler_report_living(struct sampler *s);

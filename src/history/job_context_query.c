@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known about a job beside its own figures: anomalies, the load when it started, its system calls. */
+/* The context of a job beside its own figures: anomalies, the load when it started, its system
+ * calls. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -44,7 +44,7 @@ static void select_old_sheets(struct buf *sql, bool has_labels)
 	           has_labels ? "t.peak_rss_kib_q" : "NULL");
 }
 
-/* What a process that lives used since its row was written is in the row of its job. */
+/* The usage of a living process since its row was written is in the row of its job. */
 static const char *join_latest(const struct history *r)
 {
 	return db_has_column(r->db, "job", "latest")
@@ -443,7 +443,7 @@ static void use_figure(struct figure *to, const struct figure *from)
 		*to = *from;
 }
 
-/* What the recorder reported, or the store summed up when it ended. */
+/* The figure that the recorder reported, or that the store summed up at the end. */
 static int add_syscall(void *self, const struct syscall_record *s)
 {
 	struct job_profile *p = self;

@@ -84,7 +84,8 @@ static uint64_t last_snapshot_ns(struct history *r, int64_t recorder)
 }
 
 #define PARENTS_MAX 16 /* a parent may be lost too, with its own parent */
-/* Of the last sign of life: the interval may be that long. */
+/* How long after the last record of a job its recorder may have been killed: the interval may be
+ * that long. */
 #define KILLED_WITHIN_NS (60 * NS_PER_S)
 
 /* Before version 10 a parent was a job of the same user. */
@@ -94,7 +95,7 @@ static const char *parent_user(const struct history *r)
 	                                                 : "j.uid";
 }
 
-/* A limit that kills takes the recorder of a job within the job along. */
+/* A limit whose kill ends a job also ends the recorder of a job within it. */
 static unsigned read_parent_limits(struct history *r, const struct job *job)
 {
 	const unsigned kill = 1u << JOB_LIMIT_TIME | 1u << JOB_LIMIT_MEM;

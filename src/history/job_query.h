@@ -8,7 +8,7 @@
 #include "model/history_record.h"
 #include "history/history.h"
 
-/* What to list; NULL and 0 mean any. */
+/* The jobs to list; NULL and 0 mean any. */
 struct job_filter {
 	const char *type;
 	const char *tag_key, *tag_value; /* value NULL: any value */
@@ -39,7 +39,7 @@ int history_get_job(struct history *r, struct job_key key, struct job *ret, stru
 	must_check;
 
 #define HISTORY_HOST_MAX 256
-/* What recorded a job; "" where that is not known. */
+/* The recorder of a job; "" where that is not known. */
 struct job_recorder {
 	char host[HISTORY_HOST_MAX]; /* the name of the machine */
 	char boot_id[37];            /* of the machine then */
@@ -73,7 +73,7 @@ typedef int (*reader_sum_fn)(void *self, const struct job_sum_record *s);
 int history_job_sums(struct history *r, struct job_key key, size_t limit, reader_sum_fn fn,
                      void *self, struct err *err) must_check;
 
-/* What was observed of a job beside its own figures. */
+/* Observations of a job beside its own figures. */
 struct job_context {
 	unsigned anomalies; /* bits 1 << ANOMALY_… of the job's own */
 	double load; /* average of the machine over a minute when it started; NAN: not known */
@@ -84,7 +84,8 @@ int history_job_context(struct history *r, struct job_key key, struct job_contex
                         struct err *err) must_check;
 
 typedef int (*reader_anomaly_fn)(void *self, const struct anomaly_record *a);
-/* Of the job's processes, and those of the machine meanwhile, in the order of their beginning. */
+/* The anomalies of the job and its processes, and those of the machine meanwhile, in the order of
+ * their beginning. */
 int history_job_anomalies(struct history *r, struct job_key key, size_t limit, reader_anomaly_fn fn,
                           void *self, struct err *err) must_check;
 
@@ -96,15 +97,16 @@ typedef int (*reader_error_fn)(void *self, const char *call, const char *error, 
 /* How its system calls failed, if they were counted. */
 int history_job_errors(struct history *r, struct job_key key, reader_error_fn fn, void *self,
                        struct err *err) must_check;
-/* What all processes of the job did, or of a sheet (0: of the job), most time first. None: they were not
- * counted. */
+/* The calls of all processes of the job, or of a sheet (0: of the job), most time first. None: they
+ * were not counted. */
 int history_job_syscalls(struct history *r, struct job_key key, uint32_t sheet,
                          reader_syscall_fn fn, void *self, struct err *err) must_check;
 /* … one process of it. */
 int history_process_syscalls(struct history *r, struct job_key key, struct proc_id id,
                              reader_syscall_fn fn, void *self, struct err *err) must_check;
 typedef int (*reader_last_call_fn)(void *self, const struct last_call_record *c);
-/* Of processes in the order of their ends, and of each in the order in which they were made. */
+/* The last calls of processes, in the order of the processes' ends; the calls of each, in the order
+ * in which they were made. */
 int history_job_last_calls(struct history *r, struct job_key key, size_t limit,
                            reader_last_call_fn fn, void *self, struct err *err) must_check;
 /* When the last recorder of that kind ended, or the one so many before it; when it began, if its end is not known

@@ -15,7 +15,7 @@ struct sheet_run {
 };
 typedef int (*reader_sheet_run_fn)(void *self, const struct sheet_run *sheet);
 
-/* Of one number, of jobs of one type; uid HISTORY_ANY_UID: of all users. */
+/* Selects the sheets with one number, of jobs of one type; uid HISTORY_ANY_UID: of all users. */
 struct sheet_filter {
 	const char *type;
 	uint32_t num, uid;

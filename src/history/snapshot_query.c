@@ -389,7 +389,8 @@ static void show_values(const struct column_set *set, const int64_t *values, str
 			             column_inside(&set->metrics[set->id[i]], values[i]));
 }
 
-/* Of a counter that is stored whenever it changes, since the moment before; NAN: not known. A minute has its value at the end of it. */
+/* The rate since the moment before of a counter that is stored whenever it changes; NAN: not known.
+ * A minute has the counter's value at its end. */
 static double detail_rate(const struct history *r, const struct keyframe_view *s,
                           const struct keyframe_content_row *row, const struct snapshot_row *row_at,
                           uint64_t minute_ns, enum proc_metric id)

@@ -20,7 +20,7 @@ static const char *const pragmas[] = {
 	"integrity_check", "page_count",     "page_size",       "pragma_list",   "quick_check",
 	"schema_version",  "table_info",     "table_list",      "table_xinfo",   "user_version",
 };
-/* Of those, the ones whose argument names an object. */
+/* Those of them whose argument names an object. */
 static const char *const askers[] = {
 	"foreign_key_list", "index_info", "index_list", "index_xinfo", "integrity_check",
 	"quick_check",      "table_info", "table_list", "table_xinfo",
@@ -161,7 +161,7 @@ static struct sql_value value_of(sqlite3_stmt *stmt, int i)
 	return v;
 }
 
-/* What the sink takes, a pager that waits for its user, too, is not the query's time. */
+/* The time that the sink takes, for example a pager that waits for its user, is not the query's. */
 static int send_rows(sqlite3 *db, sqlite3_stmt *stmt, const struct sql_sink *sink, size_t n,
                      uint64_t *deadline_ns, struct err *err)
 {

@@ -35,5 +35,5 @@ int sql_query_run(const char *path, const char *text, uint64_t limit_ns,
 /* Checks the database for damage. 0: ours, and every page is where it belongs; -EUCLEAN: damaged; -ETIME: no
  * damage found within `limit_ns`, but not all was checked; -ENOENT: there is none. */
 int sql_query_check(const char *path, uint64_t limit_ns, struct err *err) must_check;
-/* Of the SQLite that runs, which need not be the one that was built against. */
+/* The version of the SQLite library in use, which may differ from that of the build. */
 const char *sql_query_version(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a store takes, and how that changes. SQLite does not report how many bytes a row has, so each row of the
- * large tables (samples and events) counts as the same part of the file. */
+/* The size of a store, and how it changes. SQLite does not report how many bytes a row has, so each
+ * row of the large tables (samples and events) counts as the same part of the file. */
 #include <math.h>
 
 #include "history/history_handle.h"

@@ -62,7 +62,7 @@ void accounting_begin_process(struct accounting *t, struct proc_id id, const cha
 bool accounting_is_older(const struct accounting *t, struct proc_id id);
 /* Whether the kernel's mark of its peak is of the job: it rose since the process joined. */
 bool accounting_mark_counts(const struct accounting *t, struct proc_id id, uint64_t mark_bytes);
-/* What a process used until now that nothing will be added to. */
+/* The final usage of a process, to which nothing will be added. */
 void accounting_take_usage(struct accounting *t, struct proc_id id, const char *comm,
                            const struct proc_readings *now);
 /* After all processes of a tick. */

@@ -25,7 +25,7 @@
 
 static_assert(OVERLAP_BYTES > sizeof(SIGNATURE_VARIABLE) + JOB_ID_MAX, "an entry fits into both");
 
-/* What is known of a process, and of the program that it runs. */
+/* Facts about a process, and the program that it runs. */
 struct note {
 	struct origin {
 		pid_t parent; /* that started it, or had it when it was first seen; 0: not known */
@@ -50,7 +50,7 @@ struct adoption {
 	pid_t next_pid; /* that is read first */
 };
 
-/* What one tick works with. */
+/* The state of one tick. */
 struct tick {
 	struct adoption *a;
 	const struct sample *s;
@@ -202,7 +202,7 @@ static void adopt(struct tick *k, const struct proc_sample *p, struct job_ref re
 	k->found = true;
 }
 
-/* What a job of root's runs as another user is its own, too. */
+/* Processes that a job of root runs as another user are its own, too. */
 static void adopt_pids(struct tick *k, const struct job *job, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -323,7 +323,8 @@ static bool is_above(const struct tick *k, const struct proc_sample *p, const st
 	return false;
 }
 
-/* What was read of a process and its parent, for all the jobs that it may belong to: they are of its user. */
+/* The signatures that were read of a process and its parent, for all the jobs that it may belong
+ * to: they are of its user. */
 struct word {
 	bool is_read;
 	struct process_origin origin;
@@ -398,7 +399,7 @@ static job_handle find_by_environ(struct tick *k, const struct proc_sample *p, s
 	return -1;
 }
 
-/* Of several the longest: a workspace may be within another. */
+/* Chooses the longest workspace that matches: one may be within another. */
 static job_handle find_by_workspace(struct tick *k, const struct proc_sample *p, struct note *note,
                                     struct word *w)
 {

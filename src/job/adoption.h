@@ -21,7 +21,7 @@ struct adoption *adoption_new(int root_fd, struct process_reader *reader);
 void adoption_free(struct adoption *a); /* NULL is fine */
 DEFINE_CLEANUP(struct adoption *, adoption_free)
 
-/* What processes of this job have in common, besides its id. `cgroup` is from own_cgroup_find(),
+/* The signatures of this job's processes, besides its id. `cgroup` is from own_cgroup_find(),
  * `workspace` as signature_workspace_clean() left it; NULL or "": none. A job without a claim
  * adopts none. */
 void adoption_claim(struct adoption *a, const struct job_roster *t, struct watched_job *w,

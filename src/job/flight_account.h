@@ -29,7 +29,7 @@ struct flight_account {
 };
 
 void flight_account_done(struct flight_account *a);
-/* What was read since the last snapshot. */
+/* Takes the calls read since the last snapshot. */
 void flight_account_take(struct flight_account *a, const struct job_roster *jobs,
                          const struct sample *s);
 /* Puts those that have changed into the snapshot. */

@@ -40,7 +40,7 @@ static bool uses_any(const struct gpu_account *a)
 	return false;
 }
 
-/* Whose figures are shown. */
+/* The device whose figures are shown. */
 static bool counts(const struct gpu_account *a, const struct gpu_device_account *d)
 {
 	return d->is_used || (!a->was_listed && !uses_any(a));
@@ -56,7 +56,7 @@ static enum quality bound_if(bool is_part)
 	return is_part ? QUALITY_AT_LEAST : QUALITY_SAMPLED;
 }
 
-/* Of processes that are not listed, some may be the job's. */
+/* Processes that are not listed may belong to the job. */
 static enum quality own_quality(const struct gpu_account *a)
 {
 	return bound_if(a->was_unlisted || a->lacks_memory);

@@ -10,7 +10,7 @@
 #include "job/gpu_device_account.h"
 #include "model/snapshot.h"
 
-/* Of a job that goes on: what was recorded before. */
+/* What was recorded before of a job that continues. */
 struct gpu_account_past {
 	struct figure gpus, time, sm_max, energy, held, idle;
 };

@@ -46,7 +46,7 @@ static bool is_bound(const struct gpu_sample *gpu, enum gpu_metric id)
 	return readings_has(&gpu->r, id) && gpu->at_least >> id & 1;
 }
 
-/* Of a load that is a sum over the processes that we can see, 0 means little. */
+/* A load of 0 means little if it is a sum over the visible processes only. */
 static bool is_idle(const struct gpu_sample *gpu)
 {
 	return readings_has(&gpu->r, GPU_UTIL) && !is_busy(gpu) && !is_bound(gpu, GPU_UTIL);

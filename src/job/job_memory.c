@@ -203,7 +203,8 @@ static void leave_to_parent(struct job_memory_member *m)
 	};
 }
 
-/* What each family was last seen to have copied: the youngest of it that was read. */
+/* The bytes that each family had copied when last seen: those of its youngest member that was
+ * read. */
 static void find_copied(const struct job_memory_list *list, struct map *ret)
 {
 	vec_each(&list->members, member)
@@ -261,7 +262,8 @@ static struct job_memory_member *find_living(struct origins *o, uint64_t key, ui
 	return found && found->anon_bytes && found->family == family ? found : NULL;
 }
 
-/* What an origin shared with its children is theirs when it has ended: the oldest takes its place. */
+/* When an origin has ended, its oldest child takes its place: what it shared with its children is
+ * theirs. */
 static void replace_origin(struct origins *o, struct job_memory_member *m)
 {
 	while (m->origin && !find_living(o, m->origin, m->family)) {
@@ -306,8 +308,8 @@ static void follow_origins(struct job_memory *m)
 	map_done(&o.heirs);
 }
 
-/* Of what one with descendants shares, PSS shows how much it shares with them alone: a page of that is divided by
- * fewer. It has copied or allocated that, so there were page faults. */
+/* If a process has descendants, its PSS shows how much it shares with them alone: such a page is
+ * divided by fewer processes. It has copied or allocated that, so there were page faults. */
 static uint64_t inherited_by_pss(const struct job_memory_member *m, uint64_t n)
 {
 	double own = (double)m->read_anon_bytes - (double)m->shared_bytes;
@@ -439,8 +441,9 @@ static void keep_most(struct job_memory_most *most, const struct job_memory_memb
 		                          .faults = m->faults };
 }
 
-/* Of the kinds that it has. One that maps little but its program and libraries, and had a page fault for about every page,
- * has grown by memory that it uses: the kernel maps pages of files many at a time. */
+/* The part of its peak memory that counts as used, in proportion to its kinds of memory. A process
+ * that maps little but its program and libraries, and had a page fault for about every page, has
+ * grown by memory that it uses: the kernel maps pages of files many at a time. */
 static uint64_t used_at_mark(uint64_t used_bytes, uint64_t rss_bytes, uint64_t mark_bytes,
                              uint64_t faults)
 {
@@ -553,7 +556,7 @@ static uint64_t at_risen_mark(const struct job_memory *m, uint64_t sum_bytes)
 	return sum_bytes - MIN(used_of(of), sum_bytes) + used_at_own_mark(of, &m->most);
 }
 
-/* What the group has beyond their anonymous memory is shared memory. */
+/* The group's memory beyond their anonymous memory is shared memory. */
 uint64_t job_memory_take_sum(struct job_memory *m, uint64_t used_bytes, uint64_t charged_bytes)
 {
 	uint64_t sum_bytes = MAX(used_bytes, MIN(m->largest.anon_bytes, charged_bytes));

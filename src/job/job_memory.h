@@ -71,7 +71,7 @@ struct job_memory {
 	struct job_memory_most most; /* of all processes */
 	uint64_t mark_bytes;         /* the largest that a tick showed */
 	uint64_t sum_bytes, between_bytes;
-	/* Of those that were noted at this tick: */
+	/* Of the members that were noted at this tick: */
 	struct job_memory_member largest, highest; /* by resident memory, and by its mark */
 	uint64_t noted_anon_bytes;                 /* of them all */
 };
@@ -86,8 +86,9 @@ uint64_t job_memory_sum(struct job_memory *m, uint64_t machine_shmem_bytes);
  * freed by then, but no more than was charged. Returns the sum. */
 void job_memory_note(struct job_memory *m, const struct proc_sample *p, bool mark_counts);
 uint64_t job_memory_take_sum(struct job_memory *m, uint64_t used_bytes, uint64_t charged_bytes);
-/* What they used between the last two ticks, by a high-water mark that rose meanwhile above what either tick saw; of the
- * other processes only what they had at both is added. 0: no more than at the ticks. */
+/* Their usage between the last two ticks, by a high-water mark that rose meanwhile above what
+ * either tick saw; of the other processes only what they had at both is added. 0: no more than at
+ * the ticks. */
 uint64_t job_memory_between(const struct job_memory *m);
 /* The job's memory when that process (or the largest one) was at its high-water mark. Growth beyond the largest
  * sample is assumed to be of the same kinds, or in use if its page faults (0: not known) show that it touched about every page.

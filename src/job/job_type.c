@@ -444,7 +444,7 @@ static void assemble(const struct parts *p, char ret[JOB_ID_MAX])
 	}
 	if (p->text)
 		h = hash_bytes(h, p->text, strlen(p->text));
-	/* What cannot be typed or is too long is distinguished by its hash. */
+	/* Names that cannot be typed or are too long are distinguished by a hash. */
 	if (needs_hash || text.len > JOB_TYPE_LEN || text.len == 0) {
 		hash_name(h, HASH_NAME_LEN, hash);
 		room -= HASH_NAME_LEN + 1;

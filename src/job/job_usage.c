@@ -70,8 +70,8 @@ static enum quality reaped_io_quality(const struct accounting *t,
 	return is_complete ? QUALITY_EXACT : QUALITY_AT_LEAST;
 }
 
-/* What those had that were reaped, once the job is over. Until then, and where others reap them, what they were
- * seen with, too. No group counts it. */
+/* The usage of reaped children, once the job is over. Until then, and where others reap them, what
+ * they were seen with, too. No group counts it. */
 static void take_io(struct job_usage *u, const struct accounting *t,
                     const struct job_usage_sources *from)
 {
@@ -114,8 +114,8 @@ void job_usage_take_memory(struct job_usage *u, const struct cgroup_readings *gr
 static void set_largest_process(const struct accounting *t, const struct job_usage_sources *from,
                                 struct job *ret)
 {
-	/* What was sampled was there: the kernel's own mark may lack a few pages that each CPU
-	 * counts for itself, and knows nothing of those that live or were lost. */
+	/* A sampled value is real: the kernel's own mark may lack a few pages that each CPU counts
+	 * for itself, and knows nothing of those that live or were lost. */
 	uint64_t peak = MAX(t->peak_rss_bytes, t->seen_rss_bytes);
 	bool is_exact = all_ended(t, from) && t->without_peak == 0 && t->bound_peak_bytes <= peak;
 
@@ -174,7 +174,7 @@ static void set_counts(const struct accounting *t, const struct job_usage_source
 		ret->figures[JOB_FIGURE_OOM_KILLS] = figure(t->oom_kills, quality);
 }
 
-/* What was known earlier may no longer hold. */
+/* An earlier bound may no longer hold. */
 static void forget_figures(struct job *job)
 {
 	for (enum job_figure i = 0; i < JOB_FIGURE_COUNT; i++)

@@ -175,7 +175,7 @@ static void begin_in_sheet(struct jobs *jobs, struct watched_job *w, struct proc
 		sheet_accounts_join(&w->sheet_accounts, ref.sheet, id, &now, clock_boot_ns());
 }
 
-/* What it did before it joined the job, or the sheet, does not count. */
+/* Its usage before it joined the job, or the sheet, does not count. */
 static void begin_process(struct jobs *jobs, struct watched_job *w, struct proc_id id,
                           const struct sample *last)
 {
@@ -276,7 +276,8 @@ void jobs_move_to_sheet(struct jobs *jobs, struct proc_id opener, struct job_ref
 	}
 }
 
-/* Of no sheet, or of one that was like this one, and is over. */
+/* Whether the process is in no sheet of this job, or in one that was opened without a process and
+ * is over. */
 static bool is_free_for_sheet(const struct job_row *row, struct job_ref now)
 {
 	const struct sheet *sheet = now.sheet ? job_row_sheet(row, now.sheet) : NULL;

@@ -10,7 +10,7 @@
 #include "job/unreaped.h"
 #include "job/watched_job.h"
 
-/* What the event sources of the engine report. */
+/* What the engine's event sources are able to report. */
 struct jobs_sources {
 	bool births; /* every fork and exit as it happens */
 	bool totals; /* … and what a process used, signals and out-of-memory kills */
@@ -58,7 +58,8 @@ DEFINE_CLEANUP(struct jobs *, jobs_free)
 struct watched_job *jobs_add(struct jobs *jobs, const struct job *job);
 /* NULL: there is none, or none any more. */
 struct watched_job *jobs_get(const struct jobs *jobs, job_handle job);
-/* What earlier runs of its type used is known now. One that is not watched any more is left alone. */
+/* Sets what earlier runs of the job's type used. Has no effect on a job that is not watched any
+ * more. */
 void jobs_set_past(struct jobs *jobs, job_handle job, const struct type_history *past);
 /* Nothing remembers it afterwards. */
 void jobs_remove(struct jobs *jobs, job_handle job);
@@ -84,7 +85,7 @@ void jobs_gather_in_sheet(struct jobs *jobs, struct watched_job *w, uint32_t num
 /* A process that an orchestrator has started for the job joins it, with its descendants that are in none;
  * it is a member already. */
 void jobs_join(struct jobs *jobs, struct job_ref to, struct proc_id id, const struct sample *last);
-/* Of the members that are older than the job only what they use from now on counts. */
+/* For members that are older than the job, only what they use from now on counts. */
 void jobs_begin_members(struct jobs *jobs, struct watched_job *w, const struct sample *last);
 /* Nothing counts any more that happens later: what its members used so far is read, and after the next
  * snapshot they belong to no job. */

@@ -254,7 +254,8 @@ static void take_used_at_mark(const struct jobs *jobs, struct watched_job *w, ui
 		accounting_take_used(&w->accounting, f, boot_ns);
 }
 
-/* What grows until its end is not seen by a tick, but the kernel keeps a mark of each process. */
+/* A process that grows until its end is not seen by a tick, but the kernel keeps a high-water mark
+ * of each. */
 static void account_marks(const struct jobs *jobs, const struct snapshot *snap)
 {
 	vec_each(&snap->events, e) {
@@ -279,7 +280,7 @@ static void account_last_mark(const struct jobs *jobs, struct watched_job *w, ui
 		take_used_at_mark(jobs, w, job_memory_at_largest_mark(&w->memory, mark), boot_ns);
 }
 
-/* Of a registered job: its group is not ours to account for. */
+/* The limit of a registered job, whose control group we do not account for. */
 static void find_limit(const struct jobs *jobs, const struct watched_job *w,
                        struct cause_facts *facts, struct oom_limit *limit)
 {
@@ -384,8 +385,8 @@ static void show_sum(struct watched_job *w, const struct snapshot *snap, struct 
 	cpu_spread_take(w, snap->boot_ns, sum);
 }
 
-/* Of the time since the tick before, that in which the machine did not sleep and no tick was missed: what
- * happened in the rest is not known. */
+/* The part of the time since the previous tick in which the machine did not sleep and no tick was
+ * missed: what happened in the rest is not known. */
 static uint64_t watched_time(const struct snapshot *snap)
 {
 	uint64_t lost_ns = 0;

@@ -22,10 +22,10 @@ void members_add(struct members *m, struct job_roster *t, struct proc_id id, str
 /* It has ended; those that did before stay as they are. */
 void members_mark_ended(struct members *m, const struct job_roster *t, struct proc_id id,
                         uint64_t since_boot_ns);
-/* It never was one. */
+/* Forgets a process that never was a member. */
 void members_drop(struct members *m, struct job_roster *t, struct proc_id id);
-/* A process whose children belong to a job though it does not itself: us. A process can create a
- * sibling (CLONE_PARENT), and a sibling of the job's first process is our child. */
+/* A process whose children belong to a job though it does not itself, such as this one. A process
+ * can create a sibling (CLONE_PARENT), and a sibling of the job's first process is our child. */
 struct members_root {
 	pid_t pid;                            /* 0: none */
 	struct job_ref to;                    /* where its children belong */

@@ -5,7 +5,8 @@
 
 #include "model/snapshot.h"
 
-/* Of all jobs in the snapshot. Sheets without processes keep what they had. */
+/* Takes the figures of the sheets of all jobs in the snapshot. Sheets without processes keep what
+ * they had. */
 void sheet_tick_figures_take(const struct job_roster *jobs, const struct snapshot *snap);
 /* … and the anomalies of those that have processes in it. */
 void sheet_tick_figures_take_anomalies(const struct job_roster *jobs, const struct snapshot *snap);

@@ -5,7 +5,7 @@
 
 #define CALLERS_MAX PROCS_MAX
 #define CALLS_MAX ((size_t)1 << 24)
-/* What a process did may be reported a little later than its end. */
+/* The calls of a process may be reported a little after its end. */
 #define KEPT_NS (2 * NS_PER_S)
 
 void syscall_account_done(struct syscall_account *a)
@@ -163,7 +163,7 @@ void syscall_account_show(struct syscall_account *a, const struct job_roster *jo
 	a->callers.len = kept;
 }
 
-/* Of a job that was not launched here, calls from before we traced it are missing. */
+/* The calls that a job made before it was traced are missing, if it was not launched here. */
 void syscall_account_figures(const struct syscall_account *a, struct job *job)
 {
 	const struct syscall_caller sought = { .at = { .job = job->handle }, .is_job = true };

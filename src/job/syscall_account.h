@@ -21,7 +21,7 @@ struct syscall_account {
 };
 
 void syscall_account_done(struct syscall_account *a);
-/* What was read since the last snapshot, and which processes have ended. */
+/* Takes the calls read since the last snapshot, and which processes have ended. */
 void syscall_account_take(struct syscall_account *a, const struct job_roster *jobs,
                           const struct members *members, const struct sample *s);
 /* Puts them into the snapshot: at a tick all, between ticks those that have changed. */

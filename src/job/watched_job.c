@@ -19,7 +19,7 @@ void watched_job_free(struct watched_job *w)
 	free(w);
 }
 
-/* Of a job that went well they were only never closed. */
+/* Sheets that are open when a job succeeds count as completed. */
 static void close_sheets(struct watched_job *w)
 {
 	enum job_status status = w->row->job.status == JOB_FAILED ? JOB_FAILED : JOB_LOST;

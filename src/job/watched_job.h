@@ -12,7 +12,8 @@
 #include "kernel/cgroup_map.h"
 #include "model/type_history.h"
 
-/* What marks a process as the job's though it descends from none of its processes (adoption.h). */
+/* Marks of processes that belong to the job though they do not descend from its processes
+ * (adoption.h). */
 struct job_claim {
 	char *cgroup, *workspace; /* owned; NULL: none */
 	uint64_t serial;
@@ -20,7 +21,7 @@ struct job_claim {
 	uint64_t cgroup_rests_until_ns;
 };
 
-/* What the host of a launched job adds. Each may be NULL. */
+/* The hooks of the host of a launched job. Each may be NULL. */
 struct watched_job_hooks {
 	/* Before anything is counted: adds what the events of the command itself lack. */
 	void (*complete_events)(void *self, struct snapshot *snap);

@@ -290,7 +290,7 @@ static bool is_same(const struct blocked_call *a, const struct blocked_call *b)
 	       strcmp(a->text, b->text) == 0 && (*a->call || strcmp(a->wchan, b->wchan) == 0);
 }
 
-/* What others than the shown thread read from is not looked up: it may be a terminal. */
+/* Only the input of the shown thread is looked up: that of others may be a terminal. */
 static bool any_may_wake(const struct blocked_thread *threads, const struct blocked_call *each,
                          size_t n, const struct blocked_call *shown)
 {

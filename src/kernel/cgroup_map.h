@@ -51,8 +51,8 @@ bool cgroup_locate(struct scan text, const struct cgroup_mounts *mounts, struct 
 /* The groups above one: how much of its path is that of its parent; 0: there is none. Begin with the
  * length of the path. */
 size_t cgroup_dir_above(const struct cgroup_dir *dir, size_t len);
-/* What the hierarchy calls the group of that length: "/slurm/job_77". A long path keeps its end,
- * which names the job. */
+/* The name of the group of that length in the hierarchy: "/slurm/job_77". A long path keeps its
+ * end, which names the job. */
 void cgroup_dir_name(const struct cgroup_dir *dir, size_t len, char *ret, size_t cap);
 /* The directory on v2 alone, also where v1 manages every family; empty when there is none. */
 bool cgroup_locate_v2(struct scan text, const struct cgroup_mounts *mounts, struct cgroup_dir *ret);

@@ -10,7 +10,7 @@
 
 #define TEXT_MAX 4096
 
-/* v1 has no word for "no limit", only numbers near 2^63. Nobody has 4 EiB. */
+/* v1 reports "no limit" as a number near 2^63. No machine has 4 EiB. */
 #define UNLIMITED_FROM (UINT64_C(1) << 62)
 
 bool cgroup_parse_number(struct scan text, const char *key, uint64_t *ret)

@@ -13,7 +13,7 @@ struct disk_place {
 	char path[PATH_MAX]; /* asked for by name; "": by the descriptor */
 	int fd;
 	bool may_be_new; /* if there is no such file, the directory that it would be in is asked for */
-	/* What was found. */
+	/* Results. */
 	bool is_known, is_read_only;
 	bool is_missing, is_directory; /* the file that was asked for; */
 	uint64_t modified_ns;          /* … wall clock */

@@ -10,7 +10,7 @@ struct region {
 	uint64_t bytes;
 };
 
-/* What the keys about one kind of engine report. */
+/* The values of the keys about one kind of engine. */
 struct engine_keys {
 	char name[DRM_NAME_MAX];
 	bool has_time, has_cycles;

@@ -180,9 +180,9 @@ static bool is_nvme_path(struct scan name)
 	       scan_u64(&name, &n) && scan_lit(&name, "n") && is_number(name);
 }
 
-/* What lies on other disks (device mapper, RAID, bcache, DRBD, ZFS volumes, loop) would count their
- * bytes twice, and what lies in memory (ram, zram) is no disk. Network disks (nbd, rbd) are counted
- * nowhere else, and stay. */
+/* Devices on top of other disks (device mapper, RAID, bcache, DRBD, ZFS volumes, loop) would count
+ * their bytes twice, and what lies in memory (ram, zram) is no disk. Network disks (nbd, rbd) are
+ * counted nowhere else, and stay. */
 static bool is_doubled(struct scan name)
 {
 	static const char *const prefixes[] = { "loop", "ram",    "zram", "dm-",

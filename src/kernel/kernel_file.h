@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/scan.h"
 
-/* Of a file whose size depends on the machine: /proc/stat, diskstats, mountinfo. */
+/* The ceiling for files whose size depends on the machine: /proc/stat, diskstats, mountinfo. */
 #define KERNEL_FILE_MAX ((size_t)1 << 20)
 
 int kernel_file_open(int dir_fd, const char *path) must_check; /* the fd, or -errno */
@@ -26,7 +26,7 @@ int kernel_file_load(int dir_fd, const char *path, struct buf *to) must_check;
 int kernel_file_load_own(int root_fd, const char *name, struct buf *to, struct err *err) must_check;
 /* The directory of our own open files, for kernel_list_next(): the fd, or -errno. */
 int kernel_file_open_own_fds(int root_fd) must_check;
-/* What was loaded, for a parser. */
+/* The loaded text, for a parser. */
 struct scan kernel_file_text(const struct buf *b);
 
 /* A line of /proc/self/mountinfo; paths are escaped. */
@@ -48,5 +48,5 @@ void kernel_list_begin(struct kernel_list *l);
 const char *kernel_list_next(struct kernel_list *l, int dir_fd, int *ret_error);
 /* The next pid or tid that a directory is named for; 0 at the end, or with an error. */
 pid_t kernel_list_next_pid(struct kernel_list *l, int dir_fd, int *ret_error);
-/* What the kernel calls this boot, 36 characters. False: it is not known. */
+/* The kernel's id of this boot, 36 characters. False: it is not known. */
 bool kernel_file_boot_id(int root_fd, char ret[static 37]);

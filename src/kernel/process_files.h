@@ -49,21 +49,21 @@ struct process_files_stat {
 };
 
 bool process_files_parse_stat(struct scan text, struct process_files_stat *ret);
-/* Of stat too: the CPU that it ran on last; -1: not known. */
+/* The CPU that it ran on last, from stat; -1: not known. */
 int process_files_parse_cpu(struct scan stat);
 /* These add to the readings. */
 bool process_files_parse_statm(struct scan text, uint64_t page_bytes, struct proc_readings *ret);
-/* Of statm too: the anonymous part of the resident memory. */
+/* The anonymous part of the resident memory, from statm. */
 uint64_t process_files_parse_anon(struct scan statm, uint64_t page_bytes);
-/* Of status: shared memory that is resident; 0 before Linux 4.5. */
+/* The shared memory that is resident, from status; 0 before Linux 4.5. */
 uint64_t process_files_parse_shmem(struct scan status);
-/* Of status too: the real, effective and saved user. */
+/* The real, effective and saved user, from status. */
 bool process_files_parse_uids(struct scan status, uint32_t ret[static 3]);
 /* … of the line of users or of that of groups, behind its name. */
 bool process_files_scan_ids(struct scan *line, uint32_t ret[static 3]);
-/* Of auxv: whether the program was started with more rights than its caller had. */
+/* From auxv: whether the program was started with more rights than its caller had. */
 bool process_files_parse_secure(struct scan auxv, bool *ret);
-/* Of smaps_rollup. */
+/* From smaps_rollup. */
 struct proc_pss process_files_parse_pss(struct scan rollup);
 /* status, limits, io or smaps_rollup. The limit of open files is the soft one; false: unlimited. */
 bool process_files_parse(enum process_file file, struct scan text, struct proc_readings *ret);

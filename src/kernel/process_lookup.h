@@ -7,7 +7,7 @@
 
 /* The effective user: 0 or -ENOENT. This one never hangs. */
 int process_lookup_owner(struct process_reader *r, pid_t pid, uid_t *ret) must_check;
-/* What /proc/PID/stat shows; false: there is no such process, or it hangs. */
+/* Reads /proc/PID/stat; false: there is no such process, or it hangs. */
 bool process_lookup_stat(struct process_reader *r, pid_t pid, struct process_files_stat *ret);
 /* Its counters and its memory now: CPU time to the ns, faults, resident memory and its peak, and I/O where
  * we may read it. False: it has ended, or hangs. */

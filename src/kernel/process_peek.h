@@ -41,8 +41,8 @@ uint64_t process_peek_peak(int root_fd, pid_t pid);
 char process_peek_state(int root_fd, pid_t pid);
 /* By a signal or by a tracer. */
 bool process_peek_is_stopped(int root_fd, pid_t pid);
-/* Of a process that has ended and was not waited for, with all that it has waited for: 0 or -errno;
- * -ENOENT: this kernel keeps no account of it. */
+/* The I/O of a process that has ended and was not waited for, with that of all children that it
+ * waited for: 0 or -errno; -ENOENT: this kernel keeps no account of it. */
 int process_peek_ended_io(int root_fd, pid_t pid, struct proc_readings *ret);
 /* When a child of ours began that has not executed its program yet, or that has ended and was not waited for, as in
  * struct proc_id; 0: there is no such process. */

@@ -31,8 +31,8 @@
  * hang, the less patience is left for the next. */
 #define PATIENCE_NS (100 * NS_PER_MS)
 #define STARVED_NS (3 * NS_PER_S) /* for a thread that waits for a CPU and for nothing else */
-/* Of a process that hung, once its reader came back: ten times as long as it hung, for on a very busy
- * machine an execve() may take that long by itself. */
+/* A process that hung is not read for ten times as long as it hung, once its reader has returned:
+ * on a very busy machine an execve() alone may take that long. */
 #define REST_FACTOR 10
 #define REST_NS (60 * NS_PER_S)
 /* On a busy machine an execve() may take longer than our patience; it does not hang. */
@@ -501,7 +501,7 @@ static void leave_behind(struct process_reader *r, struct worker *w, pid_t pid)
 	r->worker = NULL;
 }
 
-/* What hangs is not read. */
+/* Hanging processes are not read. */
 static void prepare(const struct process_reader *r, struct process_request *q)
 {
 	unsigned hanging = 0;

@@ -30,7 +30,7 @@ struct ptrace_target {
 
 bool ptrace_target_parse(struct scan status, struct ptrace_target *ret);
 
-/* Of this process. */
+/* The identity and rights of this process. */
 struct ptrace_caller ptrace_access_own(int root_fd);
 /* Whether it makes system calls. -ESRCH: there is no such process, it has ended, or it is a thread of one;
  * -EINVAL: a kernel thread; -EPERM: it is hidden from us. */

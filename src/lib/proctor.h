@@ -107,7 +107,8 @@ struct proctor_context {
 	void *reserved[PROCTOR_ROOM];
 };
 
-/* Of a process, or of the machine if `pid` is 0. After a failure every member is unknown. */
+/* Reads the context of a process, or of the machine if `pid` is 0. After a failure every member is
+ * unknown. */
 int proctor_context(struct proctor *p, pid_t pid, struct proctor_context *ret);
 
 /* ---- the event bus --------------------------------------------------------------------------- */

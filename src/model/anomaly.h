@@ -10,7 +10,8 @@
 
 #define ANOMALY_TEXT_MAX 160
 
-/* What an anomaly is about: one process, a job as a whole, or the machine. An episode is found again by it. */
+/* The subject of an anomaly: one process, a job as a whole, or the machine. An episode is
+ * recognised by it. */
 enum anomaly_scope { ANOMALY_OF_PROCESS, ANOMALY_OF_JOB, ANOMALY_OF_MACHINE };
 
 /* X(id, key in JSON and SQL, name for people, scope, description, inside × this = outside, whether
@@ -62,7 +63,7 @@ struct anomaly_info {
 };
 extern const struct anomaly_info anomaly_kinds[ANOMALY_KIND_COUNT];
 
-/* What is judged by the configuration; each other bound stands above its rule in analyze/. */
+/* The bounds that are configurable; each other bound stands above its rule in analyze/. */
 struct anomaly_config {
 	double spike_factor; /* 0: anomalies are off */
 	uint64_t spike_window_ns;

@@ -62,7 +62,8 @@ struct cause {
 void cause_merge(struct cause *to, const struct cause *from);
 
 #define CAUSE_GROUP_COLUMNS 40 /* of its path, where it is shown */
-/* Of a long path of a control group the last parts, which name the job: it begins in `group`. */
+/* The last parts of a long path of a control group, which name the job; the result points into
+ * `group`. */
 const char *cause_shorten_group(const char *group);
 
 /* A signal to the command. */
@@ -80,7 +81,7 @@ struct cause_count {
 	uint64_t kills;
 };
 
-/* What a daemon answered. */
+/* The answer of a daemon. */
 struct cause_verdict {
 	bool is_known; /* it saw the processes die */
 	bool is_oom;

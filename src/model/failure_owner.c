@@ -7,7 +7,7 @@
 
 #define PROGRAMS_MAX ((size_t)1 << 20)
 
-/* Of a program of ours. */
+/* How a program of ours ended. */
 enum {
 	RUNS_OR_SUCCEEDED,
 	FAILED = 1 << 0, /* and was counted */

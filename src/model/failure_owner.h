@@ -24,7 +24,7 @@ struct failure_owner {
 	struct map parents; /* pid of a child of one → its pid */
 };
 
-/* What an end changes in the counts. */
+/* The changes in the counts by one end. */
 struct failure_change {
 	bool counts; /* this failure is the process's own */
 	/* It was counted for the parent, a program of ours, which only passed it on. */

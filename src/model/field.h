@@ -35,7 +35,7 @@ enum field_type {
 	FIELD_READINGS /* a member for each metric of `metrics`: see FIELD_METRICS */
 };
 
-/* Of the fields of a record, in the order of its table. */
+/* The shorter lists that a field of a record is in. */
 enum field_list {
 	IN_LIST = 1 << 0,      /* what job.list answers */
 	IN_EVENT = 1 << 1,     /* what is published as it changes */

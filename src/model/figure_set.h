@@ -17,6 +17,6 @@ void figure_set_add(struct figure_set *s, struct figure figure);
 /* The value that so many percent of them do not exceed (nearest rank; 100: the largest). Missing if there is
  * none, and sampled at best if some are missing. */
 struct figure figure_set_percentile(const struct figure_set *s, unsigned percent);
-/* Of an even number the mean of the two in the middle. */
+/* The median; of an even number of figures, the mean of the two in the middle. */
 struct figure figure_set_median(const struct figure_set *s);
 void figure_set_done(struct figure_set *s);

@@ -160,8 +160,8 @@ static void put_file_name(struct buf *to, const struct flight_call *c)
 
 /* ---- open files ------------------------------------------------------------------------------ */
 
-/* What open files were at each call. The kernel has named those that were open at the end, and those that a call
- * closed, as they were then; so this goes backwards in time. */
+/* Names the open files at each call. The kernel has named those that were open at the end, and
+ * those that a call closed, as they were then; so this goes backwards in time. */
 struct files {
 	const struct flight_call *calls;
 	uint64_t *

@@ -30,7 +30,7 @@ struct flight_call {
 	char text[FLIGHT_TEXT_MAX];
 };
 
-/* Of a sample: some calls of a thread. */
+/* Some calls of a thread, as a sample has them. */
 struct flight_piece {
 	struct proc_id id;
 	int wait_status;  /* of the process; 0: it still ran */

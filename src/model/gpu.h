@@ -13,7 +13,7 @@
 #define GPU_USES_MAX ((size_t)1024)
 #define GPU_TEXT_MAX 96 /* the longest text of the driver's library, NUL included */
 
-/* What several processes take of one GPU together. */
+/* The use of one GPU by several processes together. */
 struct gpu_load {
 	uint32_t uses, with_memory, with_sm; /* how many, and of how many the driver reported it */
 	uint32_t partial;                    /* … of how many only a part of it */
@@ -38,7 +38,7 @@ struct gpu_load {
 enum gpu_throttle { GPU_THROTTLES(X) GPU_THROTTLE_COUNT };
 #undef X
 
-/* What is wrong with it. Counters are those since the driver was loaded. */
+/* Faults of a GPU. Counters are those since the driver was loaded. */
 struct gpu_health {
 	bool knows_throttle, knows_corrected, knows_uncorrected;
 	uint32_t throttle; /* 1 << enum gpu_throttle */

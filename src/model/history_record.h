@@ -78,7 +78,7 @@ struct gpu_sample_record {
 	struct figure own_memory, own_sm_pct;
 };
 
-/* Whose record it is and when it was, counted from the start of the job. */
+/* The process of a record, and its time, counted from the start of the job. */
 struct export_place {
 	const char *job_id;
 	struct figure elapsed_ns;
@@ -135,7 +135,8 @@ struct profile_sheet {
 	double max_cpu_ratio;         /* of its busiest process, sampled; NAN: not known */
 };
 
-/* What a job used, in short, from the kernel's totals of its processes and not from adding samples. */
+/* A summary of a job's usage, from the kernel's totals of its processes and not from adding
+ * samples. */
 struct job_profile {
 	char job_id[JOB_ID_MAX];
 	struct figure peak_rss_bytes; /* of its largest process */

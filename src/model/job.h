@@ -36,7 +36,8 @@
 	X(TIME, "time")   /* ns of wall time */           \
 	X(USER_PIDS, "user_pids") /* tasks of the whole user: PIDS where no group can hold it */
 
-/* What a job used. X(id, key in JSON and SQL, unit, label where jobs are compared, help); stored by key. */
+/* Figures of what a job used. X(id, key in JSON and SQL, unit, label where jobs are compared,
+ * help); stored by key. */
 #define JOB_FIGURES(X)                                                                              \
 	X(CPU, "cpu_seconds", NS, "CPU", "CPU time of all its processes")                                   \
 	X(CPU_USER, "cpu_user_seconds", NS, "  user", "… in user mode")                                     \
@@ -93,17 +94,18 @@ enum job_figure { JOB_FIGURES(X) JOB_OPTIONAL_FIGURES(X) JOB_FIGURE_COUNT };
 
 extern const struct metric job_figures[JOB_FIGURE_COUNT];
 
-/* Names a watched job for as long as it is watched, and no other afterwards. -1: none. */
 #define CAPTURE_TIER "captured output" /* in the tier of a job whose output is in its run folder */
 
+/* Identifies a watched job for as long as it is watched, and is never used again. -1: none. */
 typedef int32_t job_handle;
 
-/* Whose limit of memory is in force, where it is not that of a control group: groups begin with '/'. */
+/* The owner of the memory limit in force, unless it is a control group: those begin with '/'. */
 #define ALLOWANCE_OWN "own"         /* --mem */
 #define ALLOWANCE_ULIMIT "ulimit"   /* of each process: RLIMIT_AS */
 #define ALLOWANCE_MACHINE "machine" /* there is none: all memory that there is */
 
-/* What a job may use, as it was when it started. 0 and "": not known; of the time: not limited. */
+/* The resources that a job may use, as of its start. 0 and "": not known; of the time: not
+ * limited. */
 struct allowance {
 	uint64_t milli_cores; /* by quota, too: so much in the long run */
 	uint64_t memory_bytes;
@@ -157,7 +159,7 @@ struct job {
 	struct figure figures[JOB_FIGURE_COUNT];
 };
 
-/* What names a job: two users may use the same id. The id is borrowed. */
+/* The key of a job: two users may use the same id. The id is borrowed. */
 struct job_key {
 	uint32_t uid;
 	const char *id;
@@ -175,7 +177,7 @@ bool job_is_same_end(const struct job *a, const struct job *b);
  * had the same id in another store. Jobs from before recordings were named are compared by id. */
 bool job_is_copy(const struct job *daemons, struct job_key original, const char *recording);
 
-/* What the processes of a sheet used together at the last tick that found any. */
+/* The usage of a sheet's processes together, at the last tick that found any. */
 struct sheet_tick_figures {
 	uint64_t seq;     /* of that snapshot; 0: there was none */
 	uint64_t boot_ns; /* when that was */

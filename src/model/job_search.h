@@ -38,7 +38,7 @@ enum job_search_rule {
 	JOB_SEARCH_RULES
 };
 
-/* What one rule found. */
+/* The result of one rule. */
 struct job_matches {
 	uint64_t n;
 	bool of_several_types;

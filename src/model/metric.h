@@ -128,7 +128,7 @@ struct metric {
 	X(SM_CLOCK, "sm_clock_mhz", COUNT, GAUGE, ALWAYS, "clock of its processors")                       \
 	X(MEM_CLOCK, "mem_clock_mhz", COUNT, GAUGE, ALWAYS, "clock of its memory")
 
-/* What one process does on one GPU. */
+/* The use of one GPU by one process. */
 #define GPU_USE_METRICS(X)                                                                                 \
 	X(MEM, "memory_used_mb", MIB, GAUGE, ALWAYS, "memory the process holds on this GPU")               \
 	X(SM, "sm_pct", COUNT, GAUGE, ALWAYS, "percent of this GPU's processors it kept busy")

@@ -8,7 +8,7 @@
 
 #include "model/job.h"
 
-/* What the peak is of. The two are never pooled. */
+/* The basis of a peak. The two are never pooled. */
 enum run_basis {
 	RUN_BASIS_JOB,     /* the memory in use of the whole job: peak_used_mb */
 	RUN_BASIS_PROCESS, /* its largest process, as sacct's MaxRSS: peak_rss_mb */

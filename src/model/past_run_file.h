@@ -46,7 +46,7 @@ struct run_file_reader {
 	uint64_t pending_line;
 };
 
-/* What a row, or the end of the file (NULL), completes. 1: a run; 0: nothing yet; -EBADMSG: the row of *ret_line is
- * rejected, for the reason in err. */
+/* Reads a row, or the end of the file (NULL), and returns the run that it completes. 1: a run; 0:
+ * nothing yet; -EBADMSG: the row of *ret_line is rejected, for the reason in err. */
 int past_run_file_add(struct run_file_reader *r, const struct csv_row *row, struct past_run *ret,
                       uint64_t *ret_line, struct err *err) must_check;

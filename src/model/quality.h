@@ -31,7 +31,8 @@ static inline bool figure_is_known(struct figure figure)
 	return figure.quality != QUALITY_MISSING;
 }
 
-/* Of a figure made of two: exact only if both are, a bound if both are bounded on the same side. */
+/* The quality of a figure that is made of two: exact only if both are, a bound if both are bounded
+ * on the same side. */
 enum quality quality_join(enum quality a, enum quality b);
 const char *quality_key(enum quality quality);  /* "at_least" */
 const char *quality_name(enum quality quality); /* "at least" */

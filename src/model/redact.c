@@ -290,7 +290,7 @@ static bool redact_pair(struct redactor *r, struct scan name)
 	return true;
 }
 
-/* What a word announces by itself: --password VALUE, Bearer VALUE, config set api_key VALUE */
+/* Words after which a secret follows: --password VALUE, Bearer VALUE, config set api_key VALUE */
 static enum secret_name next_by_name(const struct redactor *r, struct scan name)
 {
 	if (*name.p == '-' || r->in_settings)

@@ -63,7 +63,7 @@ static int by_pid(const void *a, const void *b)
 	return (x->id.pid > y->id.pid) - (x->id.pid < y->id.pid);
 }
 
-/* Of two lives of one pid the later is there now. */
+/* If a pid was read twice for two processes, the later one exists now. */
 static void drop_doubles(struct sample *s)
 {
 	size_t kept = 0;

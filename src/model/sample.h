@@ -20,13 +20,13 @@
 #define FLIGHT_PIECES_MAX ((size_t)1 << 15)
 #define FLIGHT_SAMPLE_CALLS_MAX ((size_t)1 << 17)
 
-/* Whose limits are in force for a control group: its own path or that of one above; "": not known, or there
- * is none. */
+/* The path of the control group whose limits are in force: its own or that of one above; "": not
+ * known, or there is none. */
 struct cgroup_limit_groups {
 	char memory[CAUSE_GROUP_MAX], pids[CAUSE_GROUP_MAX];
 };
 
-/* What smaps_rollup shows of a process, by kind. */
+/* The memory of a process in smaps_rollup, by kind. */
 struct proc_pss {
 	uint64_t anon_bytes, shmem_bytes; /* each page divided by its users; 0 before Linux 5.9 */
 	uint64_t whole_anon_bytes;        /* undivided */
@@ -62,7 +62,7 @@ enum sample_want {
 	WANT_LIMITS = 1 << 2, /* of processes of jobs: part of WANT_PSS, at a small cost */
 };
 
-/* What the engine asks the probes for; they only read it. */
+/* The engine's request to the probes, which only read it. */
 struct sample_request {
 	unsigned want;             /* enum sample_want */
 	VEC(struct proc_id) focus; /* processes of jobs: details are read for these first */

@@ -52,7 +52,7 @@ extern const struct secret_argument secret_arguments[];
 extern const size_t secret_arguments_len;
 extern const struct secret_shape secret_shapes[];
 extern const size_t secret_shapes_len;
-/* What reads a secret from its standard input, as it appears in a script: echo x | chpasswd. */
+/* Commands that read a secret from standard input, as it appears in a script: echo x | chpasswd. */
 extern const char *const secret_stdin_readers[];
 extern const size_t secret_stdin_readers_len;
 

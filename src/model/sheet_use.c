@@ -72,9 +72,9 @@ void sheet_use_add(struct sheet_use *to, const struct sheet_use *more)
 		to->lack = more->lack;
 }
 
-/* Of the command's tree: what wait4 returned, unless the processes show more. It misses the children of
- * processes that ignore SIGCHLD. The processes that were born in the sheet are not all, if some
- * opened sheets of their own. */
+/* The usage of the command and its descendants: what wait4 returned, unless the processes show
+ * more. wait4 misses the children of processes that ignore SIGCHLD. The processes that were born in
+ * the sheet are not all, if some opened sheets of their own. */
 static struct figure choose(struct figure waited, struct figure born, uint64_t same)
 {
 	if (!figure_is_known(born))

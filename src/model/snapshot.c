@@ -363,7 +363,7 @@ static bool is_on_gpu(const struct sample *s, const struct job_roster *jobs, int
 	return false;
 }
 
-/* What happens to a GPU happens to each job that uses it, or did a tick ago: the fault may have ended its
+/* An event of a GPU concerns each job that uses it, or did a tick ago: the fault may have ended its
  * process. Without any, it is an event of the machine. */
 static void give_gpu_event(struct snapshot *snap, size_t at, const struct sample *prev,
                            const struct sample *cur, const struct job_roster *jobs)

@@ -17,7 +17,7 @@ struct proc_snap {
 	bool is_joined; /* as in struct job_ref */
 };
 
-/* What the processes of a job use together, now. */
+/* The current usage of a job's processes together. */
 struct job_sum {
 	uint32_t procs;
 	uint64_t rss_bytes;          /* shared pages count for each process */
@@ -26,11 +26,11 @@ struct job_sum {
 	struct figure cpu_ns;        /* since the job began, of processes that ended too */
 	double cpu_ratio;            /* of one core since the previous tick; NAN: not known */
 	struct figure read, written; /* bytes from and to storage since the job began */
-	/* Of its own processes: bytes on all GPUs, thousandths of one GPU's processors, and millijoules
-	 * since the job began. */
+	/* Usage by its own processes: bytes on all GPUs, thousandths of one GPU's processors, and
+	 * millijoules since the job began. */
 	struct figure gpu_memory, gpu_sm, gpu_energy;
-	/* Of the GPUs it uses, with all that run there: bytes in use, and their mean load in
-	 * thousandths. */
+	/* The state of the GPUs it uses, with all that run there: bytes in use, and their mean load
+	 * in thousandths. */
 	struct figure gpu_device_memory, gpu_util;
 };
 
@@ -89,7 +89,7 @@ struct snapshot {
 	struct snapshot_json_cache *json; /* of a frozen one; NULL: none (snapshot_json.h) */
 };
 
-/* What the recorder knows about itself. */
+/* The recorder's own usage and state. */
 struct snapshot_origin {
 	uint64_t seq;
 	uint64_t started_boot_ns;

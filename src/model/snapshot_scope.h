@@ -12,7 +12,8 @@ struct snapshot_scope {
 	bool (*has_process)(void *self, const struct job *job, uint32_t uid);
 };
 
-/* What we record: all but the jobs that another recorder writes into the same store, while it does. */
+/* The scope of our own recorder: all but the jobs that another recorder writes into the same store,
+ * while it does. */
 extern const struct snapshot_scope snapshot_scope_ours;
 
 /* `job` is an index in snap->jobs; false for -1. */
@@ -22,7 +23,7 @@ bool snapshot_scope_has_proc(const struct snapshot_scope *scope, const struct sn
                              const struct proc_snap *p);
 bool snapshot_scope_has_event(const struct snapshot_scope *scope, const struct snapshot *snap,
                               const struct event *e);
-/* Of a process or job in the scope, or of the whole machine. */
+/* Whether the anomaly concerns a process or job in the scope, or the whole machine. */
 bool snapshot_scope_has_anomaly(const struct snapshot_scope *scope, const struct snapshot *snap,
                                 const struct anomaly *a);
 bool snapshot_scope_has_gpu_use(const struct snapshot_scope *scope, const struct snapshot *snap,
@@ -34,7 +35,8 @@ struct snapshot_counts {
 	size_t procs, zombies;
 	uint32_t running_jobs, active_sheets;
 };
-/* What is in the scope. Of a snapshot that was read from a store, NULL has the jobs and sheets that ran as it was taken. */
+/* Counts what is in the scope. NULL, for a snapshot that was read from a store: the jobs and sheets
+ * that ran when it was taken. */
 struct snapshot_counts snapshot_scope_count(const struct snapshot_scope *scope,
                                             const struct snapshot *snap);
 /* Those of its jobs that run, and their sheets, once the snapshot has the final state of each. */

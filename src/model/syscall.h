@@ -33,7 +33,7 @@ void syscall_error_name(uint32_t error, char ret[static SYSCALL_ERROR_MAX]);
 #define SYSCALL_ERROR_UNKNOWN 4095 /* the largest that the kernel can return */
 uint32_t syscall_error_find(const char *name, size_t len);
 
-/* What one process, sheet or job did with one call; or, with an error, how often it failed so. */
+/* The use of one call by one process, sheet or job; with an error, how often the call failed so. */
 struct syscall_count {
 	syscall_id call;
 	uint32_t error; /* 0: all calls */
@@ -53,7 +53,7 @@ void syscall_counts_done(struct syscall_counts *c);
 /* As it is stored: {"openat": [calls, ns, {"ENOENT": calls that failed so}], …}, without the last where
  * none failed. */
 void syscall_counts_json(struct json *j, const struct syscall_count *counts, size_t n);
-/* What programs read: {"openat": 12, …}, and {"openat": 41.2, …}: percent of the time in calls. */
+/* JSON for programs: {"openat": 12, …}, and {"openat": 41.2, …}: percent of the time in calls. */
 void syscall_counts_json_calls(struct json *j, const struct syscall_count *counts, size_t n);
 void syscall_counts_json_shares(struct json *j, const struct syscall_count *counts, size_t n);
 /* The call that most of the time was spent in, and its share (0…1); false: there was none. */
@@ -82,7 +82,7 @@ void syscall_record_add_error(struct syscall_record *s, const char *name, uint64
 size_t syscall_counts_list(const struct syscall_count *counts, size_t n,
                            struct syscall_record *ret);
 
-/* Of a sample: what a process did since it was read last. */
+/* The calls of a process since it was read last, as a sample has them. */
 struct syscall_use {
 	struct proc_id id; /* start_ticks 0: the source knows the pid alone */
 	struct syscall_count c;

@@ -57,5 +57,5 @@ unsigned syscall_signature_position(const struct syscall_signature *s, enum sysc
 bool syscall_signature_closes(const struct syscall_signature *s);
 /* The position of the open file that is worth a name: that of the first, or else of the directory. 0: none. */
 unsigned syscall_signature_file(const struct syscall_signature *s);
-/* Of the call that has this number in that ABI; NULL: not known. */
+/* The signature of the call with this number in that ABI; NULL: not known. */
 const struct syscall_signature *syscall_signature_of(enum syscall_abi abi, uint32_t number);

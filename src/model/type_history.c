@@ -50,7 +50,7 @@ static double student_98(double n)
 	       (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * v * v);
 }
 
-/* Of a new value of a lognormal variable, after n others. */
+/* The 98th percentile of a new value of a lognormal variable, after n others. */
 static double predict_98(const struct type_range *r)
 {
 	double n = r->n, mean = r->log_sum / n;

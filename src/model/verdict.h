@@ -55,7 +55,7 @@
 	X(MEDIUM, "medium")    \
 	X(HIGH, "high")
 
-/* What an item of evidence is about; the members that it uses. X(id, source in JSON) */
+/* The subjects of evidence; the members that each uses. X(id, source in JSON) */
 #define EVIDENCE_KINDS(X)                                                                                   \
 	X(COMMAND_END, "wait status")     /* process, exit_code or signal: of the job's command */              \
 	X(PROCESS_END, "exit status")     /* … of another process */                                            \

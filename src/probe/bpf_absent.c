@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What stands for the BPF probes in a build without them. */
+/* Replaces the BPF probes in a build without them. */
 #include <errno.h>
 
 #include "probe/bpf/bpf_call.h"

@@ -38,7 +38,7 @@ struct probe_env {
 	uint32_t flight_calls;  /* … and the last ones of each thread kept; 0: they are not */
 };
 
-/* What a probe is for. Nothing is inferred from which functions it has or where it is listed. */
+/* The purpose of a probe. Nothing is inferred from which functions it has or where it is listed. */
 enum probe_flag {
 	PROBE_NEEDS_BPF = 1 << 0,      /* skipped with --no-bpf */
 	PROBE_REPORTS_BIRTHS = 1 << 1, /* every birth and end of a process, as an event; when it

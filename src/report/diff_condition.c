@@ -176,8 +176,8 @@ struct diff_pair diff_condition_pair(const struct diff_condition *c, const struc
 	return (struct diff_pair){ a->job.figures[c->figure], b->job.figures[c->figure] };
 }
 
-/* What a figure may be. A bound counts as its value, but where it is compared with a figure of another
- * quality. */
+/* The values that a figure may have. A bound counts as its value, but where it is compared with a
+ * figure of another quality. */
 struct range {
 	double low, high;
 };

@@ -17,8 +17,8 @@ double diff_ratio(struct diff_pair pair)
 	return (double)pair.b.value / (double)pair.a.value;
 }
 
-/* Of b / a: what bounds the divisor bounds the ratio on the other side. Two lower bounds were measured in the
- * same way, and lack much the same: their ratio is a rough one. */
+/* The bound of b / a: what bounds the divisor bounds the ratio on the other side. Two lower bounds
+ * were measured in the same way, and lack much the same: their ratio is a rough one. */
 enum diff_bound diff_bound(struct diff_pair pair)
 {
 	static const enum quality turned[QUALITY_COUNT] = { [QUALITY_SAMPLED] = QUALITY_SAMPLED,

@@ -13,8 +13,8 @@ struct diff_pair {
 bool diff_is_comparable(struct diff_pair pair);
 /* b / a; NAN when they cannot be compared or a is 0. */
 double diff_ratio(struct diff_pair pair);
-/* What the ratio means for that of the true figures: that of a lower bound below or above it, or roughly
- * (of samples). */
+/* The relation of the ratio to that of the true figures: that of a lower bound below or above it,
+ * or roughly (of samples). */
 enum diff_bound { DIFF_EXACT, DIFF_AT_LEAST, DIFF_AT_MOST, DIFF_ROUGH };
 enum diff_bound diff_bound(struct diff_pair pair);
 const char *diff_bound_key(enum diff_bound bound); /* "at_most" */

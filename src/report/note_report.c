@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is worth knowing of what happened: most events are not, and of those that are, many are the
- * same. */
+/* Selects the events that are worth a note: most events are not, and of those that are, many are
+ * the same. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -74,7 +74,7 @@ static int64_t add_note(struct report *r, const struct event_record *e, struct r
 	return (int64_t)r->notes.len - 1;
 }
 
-/* Of its process, by name and without the pid: those of one name are one note. */
+/* A note about a process has its name and not its pid: processes of one name share a note. */
 static struct report_note note_of(const struct report *r, const struct event_record *e,
                                   enum report_note_kind kind)
 {

@@ -73,6 +73,6 @@ void property_row_add_context(struct property_row *row, const struct job_context
 /* Fills properties, value and failed from the rows. */
 void property_table_finish(struct property_table *t);
 struct correlation_group property_table_group(const struct property_table *t);
-/* What a pattern about it is called: "memory_used above", "tag shard=3 above". */
+/* The name of a pattern about it: "memory_used above", "tag shard=3 above". */
 void property_subject(const struct property *p, const char *side, char *to, size_t size);
 void property_table_done(struct property_table *t);

@@ -446,7 +446,8 @@ int report_each_event(struct history *history, struct job_key key, uint64_t kind
 	   UINT64_C(1) << EVENT_ANOMALY) &                                                         \
 	 ((UINT64_C(1) << EVENT_KIND_COUNT) - 1))
 
-/* What a process was before its last exec explains no failure: the verdict has to know when that was. */
+/* The state of a process before its last exec explains no failure: the verdict has to know when
+ * that was. */
 static uint64_t kinds_of(const struct job *job)
 {
 	return REPORT_KINDS | (job->status == JOB_FAILED ? UINT64_C(1) << EVENT_EXEC : 0);

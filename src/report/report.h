@@ -58,7 +58,7 @@ struct report_caller {
 	size_t at, len; /* in report.syscalls, most time first */
 };
 
-/* What a note is about; the words are in view/note_view.c. */
+/* The kinds of notes; the words are in view/note_view.c. */
 enum report_note_kind {
 	NOTE_OOM,      /* pid was chosen by the OOM killer */
 	NOTE_LIMIT,    /* the job met the limit `name` */
@@ -173,8 +173,8 @@ struct report {
 	struct failure_owner failures;
 };
 
-/* What is known of this machine now: the time, since when it runs, and the id of that boot ("": not known). Before the
- * report is gathered. */
+/* Facts about this machine now: the time, since when it runs, and the id of that boot ("": not
+ * known). Before the report is gathered. */
 void report_now(struct report *r, uint64_t now_ns, uint64_t up_ns, const char *boot_id);
 /* All records of r->job. 0 or -errno. */
 int report_gather(struct report *r, struct history *history, struct err *err) must_check;

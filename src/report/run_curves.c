@@ -30,7 +30,8 @@ static double rate(struct figure before, struct figure now, double seconds)
 	return (double)(now.value - before.value) / seconds;
 }
 
-/* What a sample found holds until the next one; what flowed is what the next one counted since. NULL: there is no sample. */
+/* A gauge holds until the next sample; a flow is what the next sample counted since. NULL: there is
+ * no sample. */
 static void read_values(const struct job_sum *found, const struct job_sum *before,
                         const struct job_sum *next, double seconds,
                         double ret[static RUN_CURVE_COUNT])

@@ -83,6 +83,6 @@ struct run_band {
 
 void run_band_begin(struct run_band *band, uint64_t took_ns);
 void run_band_add(struct run_band *band, const struct run_curve_set *run, double took_s);
-/* Of the latest successful runs before it, of the same type and user. 0 or -errno. */
+/* The band of the latest successful runs before it, of the same type and user. 0 or -errno. */
 int run_band_gather(struct history *history, const struct job *job, uint64_t took_ns,
                     struct run_band *ret, struct err *err) must_check;

@@ -121,7 +121,7 @@ static int add_sheet(void *self, const struct sheet_run *sheet)
 	return 0;
 }
 
-/* What the administrator imported is for all. */
+/* Runs that the administrator imported are for all users. */
 static bool is_for_user(const struct gathering *g, const struct past_run *run)
 {
 	return g->query->of_all_users || run->uid == g->query->uid || run->uid == 0;
@@ -250,7 +250,8 @@ static void predict_memory(const struct learners *l, const struct gathering *g,
 	to->confidence = to->rule.confidence;
 }
 
-/* What ran out: memory after oom_…, time after time_limit and timeout_command; nothing after any other cause. */
+/* The resource that ran out: memory after oom_…, time after time_limit and timeout_command; nothing
+ * after any other cause. */
 static enum estimate_raise raise_after(const char *cause)
 {
 	static const enum estimate_raise raises[VERDICT_CODE_COUNT] = {

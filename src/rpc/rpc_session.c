@@ -456,7 +456,7 @@ static void begin_again(struct rpc_session *s)
 	rpc_message_done(&m);
 }
 
-/* Of those of the user that wait for the same, the one that waits for longest. */
+/* Whether it has waited longest of the user's sessions that wait for the same. */
 static bool is_first(const struct rpc_session *s)
 {
 	for (const struct rpc_session *at = s->all->first; at; at = at->next)

@@ -279,7 +279,7 @@ uint64_t hardware_file_lines(const struct hardware_file_counts *c)
 	return c->used + c->heads + c->comments + c->too_short + c->too_long + c->unusable;
 }
 
-/* The lines we write ourselves; reading them gives the same sums. */
+/* ---- writing: reading these lines gives the same sums ----------------------------------------- */
 
 void hardware_file_put_time(struct buf *to, uint64_t wall_ns)
 {

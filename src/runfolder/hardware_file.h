@@ -20,7 +20,7 @@ extern const char *const hardware_file_names[HARDWARE_FILE_COUNT]; /* "hw_metric
 #define HARDWARE_FILE_LINE_MAX ((size_t)64 << 10) /* longer ones are skipped */
 #define HARDWARE_FILE_FIELDS_MAX 64               /* later fields are ignored */
 
-/* What became of the lines: each is counted in one of these. Empty lines are not counted. */
+/* Counts of lines: each line is counted in one of these. Empty lines are not counted. */
 struct hardware_file_counts {
 	uint64_t used;     /* gave a value or more */
 	uint64_t heads;    /* name the columns */

@@ -15,7 +15,7 @@ struct runfolder_cpu {
 	uint64_t boot_ns, total_ns, user_ns, idle_ns;
 };
 
-/* What the run log has of a sheet. */
+/* The state of a sheet in the run log. */
 struct runfolder_sheet {
 	uint32_t num;
 	uint64_t started_ns, ended_ns;

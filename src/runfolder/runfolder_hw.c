@@ -142,7 +142,7 @@ int runfolder_put_hw(struct runfolder *f, const struct snapshot *snap, struct er
 	return runfolder_first(r, put_gpus(f, snap, &later), &later, err);
 }
 
-/* What is left behind the last line counts when it is half of one, or all there is. */
+/* A remainder behind the last line counts when it is half of one, or all there is. */
 static bool find_rest(const struct runfolder *f, struct cpu_row *ret)
 {
 	uint64_t ns = f->now.boot_ns - f->row_began.boot_ns;

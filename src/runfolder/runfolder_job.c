@@ -106,7 +106,7 @@ static double possible_ratio(const struct runfolder *f, double ratio, uint64_t r
 	return fmin(ratio, row_ns < SHORT_NS ? before : fmax(most, before));
 }
 
-/* What was used since the last tick, from the totals. */
+/* The usage since the last tick, from the totals. */
 int runfolder_end_job(struct runfolder *f, struct err *err)
 {
 	const struct figure *figures = f->job.figures;

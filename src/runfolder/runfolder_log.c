@@ -76,11 +76,11 @@ int runfolder_log_end(struct runfolder *f, struct err *err)
 	json_put_fixed(&j, "seconds", (f->job.took_ns + NS_PER_MS / 2) / NS_PER_MS, 3);
 	snprintf(event, sizeof event, "job.%s", job_status_name(f->job.status));
 	ended_ns = f->job.ended_ns ? f->job.ended_ns : f->last_wall_ns;
-	/* What was closed because the job ended was closed before it. */
+	/* Sheets that were closed because the job ended were closed before it. */
 	return log_data(f, MAX(ended_ns, f->latest_line_ns), event, &j, err);
 }
 
-/* What the log has of a sheet; the latest are needed most. */
+/* The log's entry of a sheet; the latest are needed most. */
 static struct runfolder_sheet *find_sheet(struct runfolder *f, uint32_t num)
 {
 	struct runfolder_sheet *added;

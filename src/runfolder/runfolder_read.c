@@ -124,7 +124,7 @@ static void read_run_log(int dir_fd, struct resource_summary *to)
 {
 	cleanup(closep) int fd = open_file(dir_fd, "run.jsonl");
 
-	/* What cannot be read is left out of the summary. */
+	/* Files that cannot be read are left out of the summary. */
 	if (fd >= 0 && read_lines(fd, read_log_line, to) < 0)
 		return;
 }

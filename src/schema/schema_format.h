@@ -76,8 +76,8 @@ static_assert(QUALITY_SAMPLED == 1 && QUALITY_AT_LEAST == 2 && QUALITY_EXACT == 
                       FINAL_BOUND == 32,
               "the numbers above");
 
-/* Of jobs that ended: the time since their last sample, and the CPU time in it. Samples before version 6
- * have none. */
+/* For jobs that ended: the time since their last sample, and the CPU time in it. Samples before
+ * version 6 have none. */
 #define SCHEMA_LAST_SAMPLES                                                                        \
 	"SELECT j.id AS id, j.job_id AS job_id, j.uid AS uid, j.ended AS ended,"                   \
 	" j.cpu_us AS cpu_us, coalesce(s.time, j.started) AS since,"                               \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* input_redact.h - removes secrets from the parameters of clients, before they are stored and
+/* input_redaction.h - removes secrets from the parameters of clients, before they are stored and
  * shown. */
 #pragma once
 

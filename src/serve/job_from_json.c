@@ -73,7 +73,7 @@ static void read_field(const struct field *f, const json_t *from, struct job *jo
 	}
 }
 
-/* The number of the name that the member has; `otherwise` if it has none of them. */
+/* The enumerator whose name the member has; `otherwise` if the name is unknown or absent. */
 #define NAME_OF(from, key, name_of, count, otherwise)                                              \
 	({                                                                                         \
 		const char *name_ = rpc_answer_text(from, key);                                    \

@@ -7,5 +7,5 @@
 
 #include "model/job.h"
 
-/* What is absent, null or of another type is missing. */
+/* Members that are absent, null or of another type count as missing. */
 struct job job_from_json(const json_t *from);

@@ -37,7 +37,8 @@ static void write_lag(struct json *j, uint64_t lost, uint64_t next_seq)
 	rpc_message_end(j);
 }
 
-/* Whose job it concerns, if any, and who caused it: a process, or a client that published it. */
+/* The user of the job that it concerns, if any, and the user that caused it: of a process, or of a
+ * client that published it. */
 static void put_users(struct json *j, const struct bus_event *e)
 {
 	if (*e->job_id)

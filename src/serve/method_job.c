@@ -181,7 +181,7 @@ static bool name_by_group(const struct methods *m, pid_t pid, struct job *job)
 	return true;
 }
 
-/* What the caller left out is taken from the process. */
+/* Parameters that are absent are taken from the process. */
 static void fill_in(struct methods *m, pid_t pid, struct job *job)
 {
 	const struct snapshot *snap = methods_latest(m);
@@ -270,7 +270,7 @@ static void forget_client(void *self)
 	c->session = NULL;
 }
 
-/* What is reported next on this connection is published after it. */
+/* Later reports on this connection are published after it. */
 static int await_commit(struct methods *m, const struct rpc_server_peer *peer,
                         const struct job *job, pid_t pid)
 {
@@ -346,7 +346,8 @@ static int prepare_start(struct methods *m, const struct rpc_server_peer *peer,
 	return 0;
 }
 
-/* What another recorder writes into our own store is not stored twice; all else is. */
+/* Jobs that another recorder writes into our own store are not stored twice; all others are
+ * stored. */
 METHOD(method_job_start)
 {
 	struct methods *m = self;
@@ -403,7 +404,8 @@ static int status_param(const json_t *params, struct job_end *how, struct err *e
 	return 0;
 }
 
-/* What only the recorder of the job knows: when it ended and why, and whether that is stored. */
+/* Facts that only the recorder of the job knows: when it ended and why, and whether that is
+ * stored. */
 static int recorder_params(const struct job *job, const json_t *params, struct job_end *how,
                            struct job *announced, enum stored *ret, struct err *err)
 {

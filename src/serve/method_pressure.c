@@ -23,7 +23,7 @@ static size_t list_relatives(const struct snapshot *snap, const struct proc_snap
 	return n;
 }
 
-/* What a process waits for: all that its worker needs. */
+/* The request for what a process waits for: all that the worker needs. */
 struct blocked_query {
 	struct methods *methods; /* on the worker's thread only for its reader */
 	struct rpc_server_peer peer; /* its session belongs to the loop */

@@ -206,7 +206,7 @@ static void write_as(struct json *j, enum report_format format, const struct pag
 	json_end_object(j);
 }
 
-/* Of the processes that the peer might trace itself. */
+/* Adds what processes wait for, of those that the peer might trace itself. */
 static void add_blocked(const struct query *q, int root_fd, struct report *report)
 {
 	size_t n = 0;

@@ -28,7 +28,7 @@ static int sheet_params(const json_t *params, uint64_t *ret_num, uint64_t *ret_t
 	return 0;
 }
 
-/* What the process that opened it has used by now: the last tick may be seconds ago. */
+/* The usage of the process that opened it, read now: the last tick may be seconds ago. */
 static bool read_opener(const struct methods *m, const struct sheet *sheet,
                         struct proc_readings *ret)
 {
@@ -222,7 +222,7 @@ static int figure_param(const json_t *usage, const struct metric *m, struct figu
 	return 0;
 }
 
-/* What the command of a wrapper used. */
+/* The usage of a wrapper's command. */
 static int usage_param(const json_t *params, struct sheet_use *ret, struct err *err)
 {
 	const json_t *usage = json_object_get(params, "usage");

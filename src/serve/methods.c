@@ -159,7 +159,8 @@ static const struct recorder_link *recorder_link(const struct rpc_server_peer *p
 
 /* ---- what the parameters refer to ------------------------------------------------------------ */
 
-/* Whose jobs a bare id means. All jobs of a door are those of its user, by the id that the job has outside of our user namespace. */
+/* The user whose jobs a bare id means. All jobs of a door are those of its user, by the id that the
+ * job has outside of our user namespace. */
 static uid_t own_uid(const struct methods *m, const struct rpc_server_peer *peer)
 {
 	const struct job_roster *t = methods_jobs(m);

@@ -82,7 +82,7 @@ static void write_blocked(struct json *j, const struct blocked_call *blocked)
 		json_nil(j);
 }
 
-/* What is the same for a process as it is now, and as the last tick found it. */
+/* The members that are the same for a process as it is now, and as the last tick found it. */
 static void write_process(struct json *j, const struct snapshot *snap,
                           const struct snapshot_scope *scope, const struct proc_snap *p,
                           bool is_machine)

@@ -7,14 +7,15 @@
 #include "model/blocked_call.h"
 #include "model/snapshot_scope.h"
 
-/* Of the jobs that the reader may see, now. */
+/* Counts of the jobs that the reader may see, now. */
 struct resource_context_jobs {
 	uint32_t running, active_sheets;
 };
 
-/* Of the process that opened the sheet, with `now`, its counters read just now on the boot clock at `now_boot_ns`
- * (NULL: it is gone); of a wrapper's, of its command's processes together, as the last tick found them. How old
- * the figures are, in seconds; NAN: there are none. A sheet without an opener has the machine's. */
+/* Writes the figures of the process that opened the sheet: `now` has its counters, read on the boot
+ * clock at `now_boot_ns` (NULL: it is gone). For a wrapper's sheet they are those of its command's
+ * processes together, as the last tick found them. Returns how old the figures are, in seconds;
+ * NAN: there are none. A sheet without an opener has the machine's. */
 double resource_context_sheet_json(struct json *j, const struct snapshot *snap,
                                    const struct sheet *sheet,
                                    const struct resource_context_jobs *jobs,

@@ -31,7 +31,7 @@ struct serve_status {
 	const char *config_problem; /* why the last reload failed; NULL: it did not */
 };
 
-/* What only a daemon can do. */
+/* The functions that only a daemon has. */
 struct serve_daemon {
 	void (*status)(void *self, struct serve_status *ret);
 	/* As registry_start(), but the handle is filled in, or all of a job that is watched already and goes on. */
@@ -52,7 +52,7 @@ struct serve_observer {
 	                  const char *data_json);
 };
 
-/* What the methods need from their host. All is borrowed, and called on the loop's thread;
+/* The context that methods need from their host. All is borrowed, and called on the loop's thread;
  * rpc_message.h maps -errno to the errors that clients see. */
 struct serve_host {
 	struct engine *engine; /* NULL: nothing is watched. Of a door: its first job is the one */

@@ -115,7 +115,7 @@ static void trace_free(struct trace *t)
 	free(t);
 }
 
-/* What ptrace_access.h returns, as rpc_message.h has it. */
+/* The errors of ptrace_access.h as those of rpc_message.h. */
 static int translate(struct err *err)
 {
 	static const struct {

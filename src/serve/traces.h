@@ -35,7 +35,7 @@ int traces_start(struct traces *t, const struct rpc_server_peer *peer,
                  const struct traces_request *rq, struct err *err) must_check;
 int traces_stop(struct traces *t, const struct rpc_server_peer *peer, uint64_t id, bool is_trusted,
                 struct json *result, struct err *err) must_check;
-/* What was written from `offset` on, whole lines, as far as it fits an answer. */
+/* Reads the text from `offset` on, whole lines, as far as it fits an answer. */
 int traces_read(struct traces *t, const struct rpc_server_peer *peer, uint64_t id, bool is_trusted,
                 uint64_t offset, struct json *result, struct err *err) must_check;
 /* Those that run, and the last ones that ended. */

@@ -16,5 +16,5 @@ void record_columns_read(sqlite3_stmt *stmt, int column, const struct field_tabl
                          void *record);
 void record_columns_bind(sqlite3_stmt *stmt, int index, const struct field_table *table,
                          const void *record);
-/* Of all that would be bound. */
+/* A hash of all values that would be bound. */
 uint64_t record_columns_hash(uint64_t hash, const struct field_table *table, const void *record);

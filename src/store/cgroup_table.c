@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the recorder's own control group showed at a snapshot. */
+/* Metrics of the recorder's own control group at a snapshot. */
 #include "store/store_handle.h"
 
 static const struct migration migrations[] = {

@@ -75,7 +75,8 @@ static bool is_birth(const struct event *e)
 	return e->kind == EVENT_SPAWN && !e->inferred;
 }
 
-/* Of one without a birth event: by the tick in which it began, if that is known. */
+/* The start of the event's process; without a birth event, by the clock tick in which it began, if
+ * that is known. */
 static uint64_t start_of(const struct event *e)
 {
 	uint64_t began_ns = e->id.start_ticks * NS_PER_TICK;
@@ -165,7 +166,7 @@ static int put_one(struct store *st, const struct event *e, const char *text, in
 	                     err);
 }
 
-/* What an event about a process changes in its row. */
+/* The changes of a process's row by an event. */
 static int apply(struct store *st, const struct snapshot *snap, const struct event *e, int64_t proc,
                  struct err *err)
 {
@@ -231,7 +232,7 @@ static int put_text(struct store *st, const struct snapshot *snap, enum event_ki
 	return put_one(st, &e, text, 0, 0, 0, err);
 }
 
-/* What was left out of users above their limits. */
+/* Counts what was left out of users above their limits. */
 static int put_user_losses(struct store *st, const struct snapshot *snap, struct err *err)
 {
 	struct store_quota_report report;
@@ -446,7 +447,7 @@ static void put_process_events(struct buf *sql)
 	put_events_as(sql, "process_events");
 }
 
-/* What daemon.events draws on. */
+/* The view that daemon.events reads. */
 static void put_job_events(struct buf *sql)
 {
 	put_events_as(sql, "job_process_events");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the machine showed at a snapshot. Beside the snapshot's row, because histories walk over the
+/* Metrics of the machine at a snapshot. Beside the snapshot's row, because histories walk over the
  * snapshots and need none of this. */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the processes of a job held together: one small row for each running job and snapshot. */
+/* The sums over the processes of a job: one small row for each running job and snapshot. */
 #include "store/schema.h"
 #include "store/store_handle.h"
 

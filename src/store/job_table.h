@@ -29,10 +29,11 @@ struct jobs_seen {
 };
 
 int job_table_put_one(struct store *st, const struct job *job, struct err *err) must_check;
-/* What its processes used since their rows were written. */
+/* The usage of its processes since their rows were written. */
 int job_table_put_latest(struct store *st, const struct job *job, const struct buf *text,
                          struct err *err) must_check;
-/* Of one that ended in this transaction: what its recorder did not measure, from its processes. */
+/* Fills in the figures of a job that ended in this transaction which its recorder did not measure,
+ * from its processes. */
 int job_table_sum(struct store *st, const struct job *job, const struct index_list *alive,
                   struct err *err) must_check;
 /* Whether a job ends with this snapshot. */

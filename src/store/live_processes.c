@@ -15,7 +15,7 @@
 
 #define LIVES_MAX PROCS_MAX
 #define LIVES_SMALL 1024 /* a pool of this size may well be mostly free */
-/* Of rows, about: what they are counted as for their user. */
+/* The approximate size of rows, as it counts for their user's quota. */
 #define PROCESS_BYTES 200
 #define BASE_BYTES 90
 #define CHANGE_BYTES 40
@@ -411,7 +411,7 @@ static int put_identity(struct store *st, const struct snapshot *snap, const str
 	return process_table_set_job(st, life->proc, job, p, err);
 }
 
-/* What is not written now is compared again at the next tick. */
+/* Changes that are not written now are compared again at the next tick. */
 static int put_cells(struct store *st, const struct proc_snap *p, const struct reading *reading,
                      struct life *life, bool is_full, struct err *err)
 {

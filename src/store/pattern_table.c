@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the jobs of each type have in common. A pattern that is found again keeps its row; one that later jobs
- * contradict is kept with the time when it was retired. They are few, and kept as long as jobs are. */
+/* Patterns that the jobs of a type have in common. A pattern that is found again keeps its row; one
+ * that later jobs contradict is kept with the time when it was retired. They are few, and kept as
+ * long as jobs are. */
 #include <string.h>
 
 #include "model/pattern.h"

@@ -99,7 +99,8 @@ static const struct statement statements[] = {
 	[SET_COMMAND] = { "UPDATE process SET uid = ?2, comm = ?3, command = ?4 WHERE id = ?1" },
 	[SET_NAME] = { "UPDATE process SET uid = ?2, comm = ?3, command = ?4 WHERE id = ?1"
 	               " AND (command IS NULL OR command = comm OR command LIKE '[%')" },
-	/* The last word stands: a process that has ended may be sampled until its memory is gone. */
+	/* The latest record wins: a process that has ended may be sampled until its memory is
+	 * released. */
 	[SET_EXEC] = { "UPDATE process SET max_rss_kib = NULL,"
 	               " peak_rss_kib = iif(final & ?2, peak_rss_kib, NULL) WHERE id = ?1" },
 	[SET_BORN] = { "UPDATE process SET ppid = ?2, started = ?3,"

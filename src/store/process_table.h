@@ -48,7 +48,7 @@ int process_table_set_command(struct store *st, int64_t proc, uint32_t uid, cons
 	must_check;
 /* It runs another program, which never had the memory that was stored. */
 int process_table_set_exec(struct store *st, int64_t proc, struct err *err) must_check;
-/* What an event reports about it. */
+/* Updates its row from an event. */
 int process_table_set_born(struct store *st, int64_t proc, const struct event *e, struct err *err)
 	must_check;
 int process_table_set_exit(struct store *st, int64_t proc, const struct event *e, struct err *err)

@@ -67,7 +67,7 @@ int store_introduce(struct store *st, const char *boot_id, struct err *err)
 	return r;
 }
 
-/* What it left open ends with the last snapshot that it stored. */
+/* Its open rows end with the last snapshot that it stored. */
 static int end_recorder(struct store *st, int64_t recorder, struct err *err)
 {
 	const struct bind id = bind_int(recorder);

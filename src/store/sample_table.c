@@ -226,7 +226,7 @@ static const char *const remove_job[] = {
 	NULL,
 };
 
-/* What the living processes of its jobs used since their rows were written. */
+/* The usage of the living processes of its jobs since their rows were written. */
 #define LATER(column) SCHEMA_LATER("process." column, "v." column)
 /* clang-format off */
 static const char end_recorder[] =

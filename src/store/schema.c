@@ -114,7 +114,7 @@ static int sync_stats(sqlite3 *db, struct err *err)
 	return r < 0 ? r : db_exec(db, "ANALYZE sqlite_schema", err);
 }
 
-/* Of all tables, those that lead to this version; NULL is nothing to run. */
+/* Runs the migrations of all tables that lead to this version; NULL is nothing to run. */
 static int run_migrations(sqlite3 *db, int64_t version, bool after, struct err *err)
 {
 	int r = 0;

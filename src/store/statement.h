@@ -43,12 +43,13 @@ void statements_done(struct store *st);
 /* Downsampling: a minute becomes the first of its snapshots. `own` are columns of the table besides those of metrics, `values`
  * what they become. */
 /* clang-format off */
-/* Of a table with one row for each snapshot. Columns that are not named keep the value that they had when the minute began. */
+/* The minute means of a table with one row for each snapshot. Columns that are not named keep the
+ * value that they had when the minute began. */
 #define STATEMENT_MINUTE_MEAN(table, own, values)                            \
 	"UPDATE " table " SET (" own "{*}) = (SELECT " values                \
 	"{" STATEMENT_MEAN("*") "} FROM " table STATEMENT_MINUTE("id")       \
 	") WHERE id = ?1"
-/* Of one with a row for each of these keys; `own` begins with them. */
+/* The minute means of a table with a row for each of these keys; `own` begins with them. */
 #define STATEMENT_MINUTE_MEANS(table, keys, own, values)                     \
 	"INSERT OR REPLACE INTO " table "(snapshot, " own "{*}) SELECT ?1, " \
 	values "{" STATEMENT_MEAN("*") "} FROM " table                       \

@@ -50,7 +50,7 @@ DEFINE_CLEANUP(struct store *, store_close)
  *   -ENOSPC  the disk is full (or nearly: less than 256 MiB and 1 % are free)
  *   -EBUSY   others have been writing for half a second, or for half a minute when a job ends */
 int store_put(struct store *st, const struct snapshot *snap, struct err *err) must_check;
-/* What was left out of users that stored too much (store_quota.h). */
+/* Counts of what was left out of users above their quota (store_quota.h). */
 struct store_left_out {
 	uint64_t samples, events, processes;
 };
@@ -64,7 +64,7 @@ uint64_t store_events_cpu_ns(const struct store *st);
  * writes here. */
 int store_introduce(struct store *st, const char *boot_id, struct err *err) must_check;
 const char *store_path(const struct store *st); /* of the file in use */
-/* What could not be stored. */
+/* Snapshots that could not be stored. */
 struct store_gap {
 	uint64_t from_ns, to_ns; /* wall clock */
 	uint64_t snapshots, events;
@@ -82,7 +82,7 @@ int store_put_job(struct store *st, const struct job *job, const struct store_ga
 int store_claim_job_id(struct store *st, uint32_t uid, char id[JOB_ID_MAX], bool *ret_changed,
                        struct err *err) must_check;
 
-/* What store_remove_job() deleted. */
+/* Counts of the rows that store_remove_job() deleted. */
 struct store_removed {
 	uint64_t processes, rows;
 };
@@ -100,8 +100,8 @@ int store_put_runs(struct store *st, const struct past_run *runs, size_t n, uint
 int store_put_patterns(struct store *st, const struct pattern *list, size_t n, struct err *err)
 	must_check;
 
-/* What happened to the file since the last call (set aside, replaced under us and opened anew),
- * or NULL. */
+/* Reports what happened to the file since the last call (set aside, replaced under us and opened
+ * anew), or NULL. */
 const char *store_take_notice(struct store *st);
 
 /* One small step of retention, a few milliseconds: *ret_more: whether to call again soon. A

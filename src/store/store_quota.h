@@ -20,7 +20,7 @@ enum store_quota_level {
 	STORE_QUOTA_NOTHING,   /* of processes that begin */
 };
 
-/* What changes with what is stored. */
+/* The state that changes with each stored row. */
 struct store_quota_use {
 	double bytes;                   /* of the burst */
 	struct store_left_out losses;   /* all of them */
@@ -56,11 +56,12 @@ void store_quota_add(struct store *st, uint32_t uid, size_t bytes);
 /* Whether changes of this user's processes are written at this tick. */
 bool store_quota_is_due(const struct store *st, uint32_t uid);
 enum store_quota_level store_quota_level(const struct store *st, uint32_t uid);
-/* Of the user, for what is left out now. Only for a user that is above a level. */
+/* The counts to which rows of this user are added that are left out now. Only for a user above a
+ * level. */
 struct store_left_out *store_quota_losses(struct store *st, uint32_t uid);
-/* Of all, up to the last commit. */
+/* The rows left out of all users, up to the last commit. */
 struct store_left_out store_quota_left_out(const struct store_quotas *q);
-/* The next user with losses that are due to be reported, which are: false: there is none. */
+/* The next user with losses that are due to be reported. False: there is none. */
 struct store_quota_report {
 	uint32_t uid;
 	struct store_left_out losses; /* since the last report */

@@ -13,8 +13,8 @@
 
 struct store;
 
-/* What brings this table from the version before to `version`. Versions are those of the whole
- * schema. A migration never changes once it was released. */
+/* Brings this table from the previous version to `version`. Versions are those of the whole schema.
+ * A migration never changes once it was released. */
 struct migration {
 	int version;
 	const char *sql;
@@ -28,9 +28,10 @@ struct view {
 	void (*put)(struct buf *sql); /* appends its CREATE VIEW */
 };
 
-/* What the planner of every client is to assume about a table or index (sqlite_stat1). These are not
- * counts: they state that a keyframe holds few rows and that processes are many, so that a snapshot
- * is read through its keyframe, and the history of a pid or a job through its processes. */
+/* Statistics of a table or index for the query planner of every client (sqlite_stat1). These are
+ * not counts: they state that a keyframe holds few rows and that processes are many, so that a
+ * snapshot is read through its keyframe, and the history of a pid or a job through its
+ * processes. */
 struct table_stat {
 	const char *table, *index, *stat; /* index NULL: the table */
 };
@@ -94,7 +95,7 @@ struct store_table {
 	 * `ids`: its rows are copied, and these columns moved; the first one shows how they nest in keyframes, with
 	 * which they are deleted. */
 	const struct table_ids *ids;
-	/* … or SQL for tables whose rows are the same in both files by what they say: from `side` to `main`. */
+	/* … or SQL for tables whose rows are matched by content: from `side` to `main`. */
 	const struct table_import *imports;
 };
 

@@ -11,7 +11,7 @@
 #include "top/live_frame.h"
 #include "view/frame.h"
 
-/* What the verb found out. All may be NULL. */
+/* Facts that the verb determined. All may be NULL. */
 struct link_options {
 	const char *program;     /* proctor itself, started as the host */
 	const char *socket;      /* --socket */
@@ -46,7 +46,7 @@ int link_fd(const struct link *l);
 int link_read(struct link *l, struct err *err) must_check;
 /* The same for one that needs only the snapshots. */
 int link_read_snapshot(struct link *l, struct err *err) must_check;
-/* What the last snapshot shows; only this job, unless it is NULL. */
+/* Fills a frame from the last snapshot; only with this job, unless it is NULL. */
 void link_fill(struct link *l, const struct job_key *only, struct frame *ret);
-/* What the process waits for, into `ret`; "" if that is not known. */
+/* Writes what the process waits for into `ret`; "" if that is not known. */
 void link_blocked(const struct link *l, char *ret, size_t cap);

@@ -108,7 +108,7 @@ static void fill_status(const json_t *status, struct frame *f)
 	h->left_out = frame_keep_str(f, rpc_answer_text(status, "left_out"));
 }
 
-/* Whose it is, in a member that older servers do not write. */
+/* The owner of the job, in a member that older servers do not write. */
 static uint32_t uid_of(const json_t *from, const char *key)
 {
 	const json_t *uid = json_object_get(from, key);
@@ -176,7 +176,7 @@ static void fill_job(const json_t *j, struct frame *f)
 	fill_sheets(j, (int32_t)(job - f->jobs.at), f);
 }
 
-/* What the server measured of the jobs that run. */
+/* The server's figures of the running jobs. */
 static void fill_sums(const json_t *status, struct frame *f)
 {
 	const json_t *j;

@@ -8,7 +8,7 @@
 #include "base/scan.h"
 #include "view/frame.h"
 
-/* Of processes of jobs, also of those that have ended since: events name them. */
+/* The program names of processes of jobs, also of those that have ended since: events show them. */
 struct program_names {
 	struct map of; /* pid → an owned text */
 };
@@ -29,5 +29,5 @@ void live_frame_head(const json_t *snapshot, struct frame *f);
 /* Only this job, unless it is NULL. */
 void live_frame_fill(const struct live_answers *from, enum frame_source source,
                      const struct job_key *only, struct frame *ret);
-/* What a process waits for, from context.get. */
+/* Reads what a process waits for, from context.get. */
 void live_frame_blocked(const json_t *context, char *ret, size_t cap);

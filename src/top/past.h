@@ -21,7 +21,7 @@ struct past_anomaly {
 	char *what; /* owned */
 };
 
-/* What a job was, by its own recorder: another one that watched the machine may not know it. */
+/* The record of a job by its own recorder: another one that watched the machine may lack it. */
 struct past_job {
 	char id[JOB_ID_MAX];
 	uint32_t uid;
@@ -44,10 +44,10 @@ struct past {
 
 /* Whether the event is of that job; id NULL: of any. */
 bool past_has_event(struct job_key only, const struct event_record *e);
-/* What a snapshot has of one job. */
+/* The part of a snapshot about one job. */
 struct snapshot_scope past_scope(const struct job_key *job);
 
-/* Of the store and the job in the options. */
+/* Opens the store, and the job, that the options name. */
 int past_open(struct past *p, const struct top_options *o, struct err *err) must_check;
 void past_close(struct past *p);
 /* Reads which moments there are since then, up to now. -ENOENT: none. */

@@ -142,7 +142,7 @@ void past_frame_add_job(struct past *p, struct job_key key, uint64_t now_ns, str
 	(void)!history_sheets(p->history, key, take_sheet, &sheets, &ignored);
 }
 
-/* What its recorder measured, and the anomalies that lasted then. */
+/* The figures of the job's recorder, and the anomalies that lasted then. */
 static void fill_measured(struct past *p, struct frame *f, size_t job)
 {
 	char id[JOB_ID_MAX];

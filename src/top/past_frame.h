@@ -15,5 +15,5 @@ struct past;
 
 /* A job and its sheets as they were at that time; 0: at the end. */
 void past_frame_add_job(struct past *p, struct job_key key, uint64_t now_ns, struct frame *to);
-/* Of the snapshot that was read last. */
+/* Fills the frame from the snapshot that was read last. */
 void past_frame_fill(struct past *p, struct frame *ret);

@@ -64,7 +64,7 @@ static void draw(struct screen *s)
 
 /* ---- live ------------------------------------------------------------------------------------ */
 
-/* What the selected process waits for is asked for with the next frame. */
+/* Requests what the selected process waits for, with the next frame. */
 static void choose_context(struct screen *s)
 {
 	const struct top_row *row = top_state_row(&s->state);

@@ -335,8 +335,8 @@ static void redraw(struct screen *s)
 
 /* ---- all keys -------------------------------------------------------------------------------- */
 
-/* What keys do, and their line on the page of help. One without names is part of another's line, one
- * without keys is only shown. */
+/* The actions of keys, and their line on the page of help. One without names is part of another's
+ * line, one without keys is only shown. */
 struct binding {
 	int keys[4];
 	const char *names, *help;

@@ -27,11 +27,11 @@ struct terminal_event {
 
 int terminal_open(struct terminal *t, bool unicode, bool color, struct err *err) must_check;
 void terminal_close(struct terminal *t);
-/* For programs that need the terminal meanwhile, and for SIGTSTP. */
+/* Give the terminal to another program, or to the shell after SIGTSTP, and take it back. */
 void terminal_leave(struct terminal *t);
 void terminal_return(struct terminal *t);
 void terminal_size(size_t *ret_width, size_t *ret_height);
-/* A canvas on it, from the top. */
+/* A canvas that draws onto the terminal, from the top. */
 struct canvas terminal_canvas(struct terminal *t);
 void terminal_show(struct terminal *t); /* what was put since */
 /* The next key; KEY_NOTHING: none waits. */

@@ -13,7 +13,8 @@ struct wait_words {
 	struct map of; /* pid → an owned text, "": not known */
 };
 
-/* Of these, unless they are known. Valid until they are forgotten. */
+/* Reads what these processes wait for, unless it is known already. Valid until
+ * wait_words_forget(). */
 void wait_words_read(struct wait_words *w, const pid_t *pids, size_t n);
 void wait_words_forget(struct wait_words *w);
 void wait_words_done(struct wait_words *w);

@@ -37,8 +37,8 @@ struct strace_options {
 	bool empties_output; /* a file, when strace has attached; it is left as it was if that fails */
 	uint64_t for_ns;    /* 0: until all that is traced has ended */
 	uint64_t max_bytes; /* 0: any number */
-	/* What is traced waits while the output is not read, up to so long: then strace ends, and the end is
-	 * STRACE_OUTPUT_FAILED with ETIMEDOUT. 0: for ever. */
+	/* Traced processes wait up to so long while the output is not read: then strace ends, and
+	 * the end is STRACE_OUTPUT_FAILED with ETIMEDOUT. 0: for ever. */
 	uint64_t patience_ns;
 	/* With the rights of this user only; for the spawner (strace_spawner.h). */
 	bool has_user;
@@ -87,6 +87,6 @@ void strace_stop(struct strace *s);
 /* When the end was not reported in time, or the keeper was lost: kills what is left. Needs a caller that is a
  * subreaper, because the group of a strace that another process has waited for may be another process's by now. */
 void strace_kill(struct strace *s);
-/* What still runs ends soon. NULL is fine. */
+/* Ends strace soon if it still runs. NULL is fine. */
 void strace_free(struct strace *s);
 DEFINE_CLEANUP(struct strace *, strace_free)

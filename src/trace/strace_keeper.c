@@ -321,7 +321,7 @@ static int wait_ms(const struct keeper *k)
 	return (int)MIN((at - now) / NS_PER_MS + 1, (uint64_t)STOPPED_CHECK_MS);
 }
 
-/* What it traces would wait for it. */
+/* Otherwise the processes that it traces would wait for it. */
 static void watch_for_stop(const struct keeper *k)
 {
 	siginfo_t info = { 0 };
@@ -429,7 +429,7 @@ static bool is_asked_to_end(void)
 	return poll(&control, 1, 0) > 0;
 }
 
-/* What it has written is passed on, however slowly that is read, unless we are to end. */
+/* Its output is passed on, however slowly that is read, unless we are to end. */
 static void finish(struct keeper *k)
 {
 	int status = 0;

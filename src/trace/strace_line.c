@@ -90,7 +90,7 @@ static void take_end(struct scan s, struct strace_line *ret)
 	}
 }
 
-/* What stands behind tid and time. False: it is none of strace's. */
+/* Parses the text behind tid and time. False: it is not a line of strace. */
 static bool take_rest(struct scan line, struct strace_line *l)
 {
 	if (scan_lit(&line, "+++ ")) {

@@ -52,7 +52,7 @@ bool strace_tally_is_in_call(const struct strace_tally *t); /* a thread is, as f
 void strace_tally_end(struct strace_tally *t);
 
 typedef void strace_tally_fn(void *self, pid_t pid, const struct syscall_count *count);
-/* What has been counted since this was called last. A thread whose process cannot be known is one of its own.
- * now_ns: wall clock. */
+/* The calls that were counted since the last call of this function. A thread whose process cannot
+ * be known is one of its own. now_ns: wall clock. */
 void strace_tally_take(struct strace_tally *t, uint64_t now_ns, strace_tally_fn *fn, void *self);
 void strace_tally_done(struct strace_tally *t);

@@ -30,7 +30,8 @@ struct label_lines;
 /* A back end. `text` may hold newlines and belongs to the caller. */
 struct canvas_backend {
 	void (*put)(void *self, enum ink ink, const char *text, size_t n);
-	/* Of pages, which have forms of their own for these. NULL: they are drawn as text. */
+	/* For back ends that have their own forms of these, such as pages. NULL: they are drawn as
+	 * text. */
 	void (*table)(void *self, const struct table *t);
 	void (*lines)(void *self, const struct label_lines *lines);
 };

@@ -6,7 +6,7 @@
 
 extern const struct canvas_backend canvas_markdown, canvas_html; /* into a struct canvas_page */
 
-/* What the back ends of pages draw into; initialised with its buffer, the rest with zeros. */
+/* The state of the back ends of pages; initialised with its buffer, the rest with zeros. */
 struct canvas_page {
 	struct buf *out;
 	bool is_in_line, is_title; /* a line was begun; it is the title of a section */
@@ -22,7 +22,7 @@ struct canvas_page {
 
 struct table_column;
 
-/* What a back end of pages makes of lines, and of the rows of tables. */
+/* How a back end of pages draws lines, and the rows of tables. */
 struct canvas_page_form {
 	void (*begin_line)(struct canvas_page *page, enum ink ink, char first);
 	void (*put_text)(struct buf *to, enum ink ink, const char *text, size_t n); /* part of a line */

@@ -91,7 +91,7 @@ static const char *sameness(const char *a, const char *b)
 	return strcmp(a, b) == 0 ? "same" : "";
 }
 
-/* What the jobs were allowed, which may be why they differ. */
+/* The limits of the jobs, which may be why they differ. */
 static const struct {
 	const char *key, *label;
 	enum metric_unit unit;

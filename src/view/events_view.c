@@ -75,7 +75,7 @@ static const struct {
 	[EVENT_PHASE] = { INK_PLAIN, "took " },
 };
 
-/* What the columns do not show yet. */
+/* Details that the columns do not show. */
 static void put_figures(struct buf *to, const struct event_record *e)
 {
 	const char *before = e->kind == EVENT_CLOCK_STEP && e->count < 0 ? "set back by "

@@ -9,7 +9,7 @@
 #define WORDS_MAX 240
 #define SHEETS_SHOWN 100
 
-/* What is added; its texts are copied. */
+/* Adds an event; its texts are copied. */
 struct happening {
 	uint64_t wall_ns;
 	const char *kind, *what;

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Of `levels`, so that anything above nothing is seen. */
+/* The level of 0 to `levels`: at least 1 for any value above 0, so that it is visible. */
 static unsigned level_of(double value, double top, unsigned levels)
 {
 	double part = top > 0 ? value / top : 0;

@@ -10,7 +10,7 @@
 
 /* ---- one sentence ------------------------------------------------------------------------------ */
 
-/* What such jobs do: "jobs that use more than 3.1 GiB", "jobs that run for 3s or less". */
+/* A phrase for such jobs: "jobs that use more than 3.1 GiB", "jobs that run for 3s or less". */
 static const char *const verbs[JOB_PROPERTY_COUNT] = {
 	[PROPERTY_MEMORY] = "that use %s",
 	[PROPERTY_LARGEST] = "with a process of %s",

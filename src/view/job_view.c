@@ -253,7 +253,7 @@ static struct words cores_words(uint64_t milli)
 	                           .at);
 }
 
-/* Of a short job, and by a little of any, counters and clock show more than is possible. */
+/* Counters and clock show more than is possible for short jobs, and slightly more for others. */
 static double possible_cores(const struct job *job, double cores, double most)
 {
 	return job->took_ns < NS_PER_S || cores < 1.1 * most ? fmin(cores, most) : cores;
@@ -351,7 +351,8 @@ static bool has_own_allowance(const struct allowance *a)
 	return is_limited(a) && !is_each_process(a) && strcmp(a->memory_source, "/") != 0;
 }
 
-/* Of a job that succeeded: it took long enough to be known, and was allowed much more, or everything. */
+/* Whether the job succeeded, took long enough for its figures to be known, and was allowed much
+ * more, or everything. */
 static bool is_worth_saying(const struct job *job, uint64_t next)
 {
 	struct figure used = job->figures[JOB_FIGURE_PEAK_USED];

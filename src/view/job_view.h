@@ -47,7 +47,7 @@ void job_view_add_figure(struct table *t, struct figure figure, enum metric_unit
                          bool unicode);
 /* As people read it, with its unit; "not known" when it is missing. */
 struct words job_view_figure_words(const struct job *job, enum job_figure id);
-/* What must be known of a limit of tasks that no control group holds. */
+/* A note on a limit of tasks that no control group enforces. */
 #define JOB_USER_PIDS_WORDS "(held by RLIMIT_NPROC: tasks outside this job count too)"
 /* "8.0 GiB", "2.0 cores", "100 tasks", "1m 30s", "100 tasks of the whole user" */
 struct words job_view_limit_words(const struct job *job, enum job_limit limit);
@@ -78,11 +78,13 @@ struct words job_view_allowed_time_words(const struct job *job);
 uint64_t job_view_took_ns(const struct job *job, uint64_t now_ns);
 /* How long its command took, when the job took longer; else 0. */
 uint64_t job_view_command_ns(const struct job *job);
-/* What its processes did, as far as we know: of a job with a process that others started, some may be older. */
+/* The outcome of its processes, as far as known: of a job with a process that others started, some
+ * may be older. */
 const char *job_view_processes_verb(const struct job *job);
 /* Processes that its command left, and that ended before the job did. */
 uint64_t job_view_late(const struct job *job);
-/* Of the line about the load and the memory of its GPUs: bounds are never hidden behind samples. */
+/* The quality of the line about the load and memory of its GPUs: a bound takes precedence over
+ * samples. */
 enum quality job_view_gpu_quality(const struct job *job);
 /* Lines about the energy that GPUs drew for it ("41.0 Wh", then `whose`), and about the time in which it
  * held their memory and did not run, unless that is next to none. */

@@ -10,7 +10,7 @@
 
 #define COMMIT_SHOWN 12
 
-/* What is least missed goes first when the terminal is narrow. */
+/* The least important columns are dropped first when the terminal is narrow. */
 static const struct table_column columns[] = {
 	{ "JOB", TABLE_LEFT, .min_width = 16, .in_middle = true, .key = "job_id" },
 	{ "TYPE", TABLE_LEFT, 4, .min_width = 8, .key = "job_type" },
@@ -39,7 +39,7 @@ static void add_figure(struct jobs_view *view, const struct job *job, enum job_f
 	job_view_add_figure(&view->table, job->figures[id], job_figures[id].unit, view->unicode);
 }
 
-/* Of a lost job only the last sign of life is known. */
+/* The duration of a lost job ends with its last record. */
 static void add_took(struct jobs_view *view, const struct job *job)
 {
 	uint64_t took = job_view_took_ns(job, view->now_ns);

@@ -217,7 +217,7 @@ static void put_charts(struct buf *to, const struct page_report *const *pages, s
 		" of them need JavaScript, which is included in this page.</p></noscript></section>\n");
 }
 
-/* What became of it, at a glance. */
+/* The outcome at a glance. */
 static void put_badge(struct buf *to, const struct job *job)
 {
 	static const struct {

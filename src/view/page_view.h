@@ -12,7 +12,8 @@
 #define PAGE_BODY_PLACE "@PAGE_BODY@"
 #define PAGE_DATA_PLACE "@PAGE_DATA@"
 
-/* What is filled in: the title as text, the rest as it stands in the page. Initialised with zeros. */
+/* The parts of a page: the title as text, the rest as it stands in the page. Initialised with
+ * zeros. */
 struct page_parts {
 	struct buf title, body, data;
 };

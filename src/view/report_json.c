@@ -12,7 +12,7 @@ static void put_quality(struct json *j, const char *key, enum quality quality)
 	json_put_str(j, key, quality_key(quality));
 }
 
-/* Of those that were recorded: all of them only where all were reported. */
+/* The number of recorded processes: exact only where all were reported. */
 static enum quality unique_pids_quality(const struct report *r)
 {
 	struct figure processes = r->job.figures[JOB_FIGURE_PROCESSES];

@@ -15,7 +15,7 @@
 #include "view/report_tables.h"
 #include "view/verdict_view.h"
 
-/* Of a shorter job the share means nothing: what a recorder takes to start outweighs it. */
+/* For shorter jobs the share means nothing: the start of the recorder outweighs it. */
 #define SHARE_LEAST_NS NS_PER_S
 
 static void begin_figure(struct label_lines *f, const struct job *job, const char *label,
@@ -321,7 +321,7 @@ static void put_syscalls(struct label_lines *f, const struct report *r)
 	put_hotspots(f, r);
 }
 
-/* What is shown as allowed beside the figure that it limits is not repeated. */
+/* A limit that is shown beside its figure is not repeated. */
 static bool is_shown_as_allowed(const struct job *job, enum job_limit limit)
 {
 	const struct allowance *allowed = &job->allowed;

@@ -22,7 +22,7 @@ struct run_anomalies {
 /* Takes those that have ended, if they are severe enough. */
 void run_anomalies_add(struct run_anomalies *notes, const struct anomaly *a);
 
-/* What was kept of it. */
+/* The recording that was kept. */
 struct run_record {
 	bool is_stored;        /* what became of it can be asked for */
 	const char *trouble;   /* why all or a part of it was not stored; NULL: all was */

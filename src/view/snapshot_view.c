@@ -260,7 +260,7 @@ static struct ranked rank(const struct snapshot *snap, const struct snapshot_vie
 	return (struct ranked){ p, 0, INK_PLAIN, INK_PLAIN };
 }
 
-/* What is least missed goes first when the terminal is narrow. */
+/* The least important columns are dropped first when the terminal is narrow. */
 static const struct table_column columns[] = {
 	{ "PID", TABLE_RIGHT, .key = "pid" },
 	{ "USER", TABLE_LEFT, 3, .key = "uid" },

@@ -31,7 +31,7 @@ static bool is_all_largest(const struct type_stats *t)
 	return t->largest && t->largest == t->figures[TYPE_MEMORY].known.len;
 }
 
-/* What the figures of a row leave out, or replace. */
+/* Notes on what the figures of a row leave out, or replace. */
 static void add_note(struct table *table, const struct type_stats *t, enum type_figure row)
 {
 	cleanup(buf_done) struct buf text = { 0 };

@@ -29,7 +29,7 @@ bool style_parse_choice(const char *text, enum style_choice *ret)
 	return false;
 }
 
-/* What was asked for on the command line counts most, then no-color.org, then
+/* The option on the command line takes precedence, then no-color.org, then
  * bixense.com/clicolors. */
 static bool wants_color(enum style_choice choice, const struct style_env *env)
 {

@@ -8,7 +8,8 @@
 
 /* Most time first, as they are given; at most `shown` rows. */
 void syscall_view(const struct syscall_record *calls, size_t n, size_t shown, struct canvas *to);
-/* What the job, its sheets and its most costly processes spent time in, and how calls failed. */
+/* The calls that the job, its sheets and its most costly processes spent time in, and how calls
+ * failed. */
 void syscall_view_report(const struct report *r, struct canvas *to);
 /* {"openat": {"count": 12, "errors": 1, "errors_by_name": {"ENOENT": 1}, "time_pct": 41.2}, …} */
 void syscall_view_json(struct json *j, const struct syscall_record *calls, size_t n);

@@ -115,7 +115,7 @@ static bool drop_one(const struct table *t, struct layout *l, bool all)
 	return true;
 }
 
-/* What is left over goes to the columns that may be cut, from the left. */
+/* The remaining width goes to the columns that may be cut, from the left. */
 static void spread(const struct table *t, size_t width, struct layout *l)
 {
 	size_t least = least_width(t, l), spare = width > least ? width - least : 0;

@@ -28,7 +28,7 @@ struct table_column {
 	const char *help; /* in place of that field's */
 };
 
-/* Of tables that several places must know. */
+/* The columns of a table that several places must know. */
 struct table_columns {
 	const struct table_column *at;
 	size_t n;

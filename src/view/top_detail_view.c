@@ -52,7 +52,7 @@ static size_t put_curve(struct pane *p, const char *name, const float *values, s
 	return 6 + columns + 1;
 }
 
-/* What is left until the limit, if it grows as it did lately. */
+/* The time until the limit, if it grows as recently. */
 static void put_growth(struct pane *p, size_t y, size_t x, const struct top_trail *t, double limit)
 {
 	double rate = growth(t, p->f->head.interval_s), used = (double)t->mem[t->len - 1];
@@ -66,7 +66,7 @@ static void put_growth(struct pane *p, size_t y, size_t x, const struct top_trai
 	grid_part(p->g, y, x, INK_PLAIN, ", +%s/s", format_bytes_short((uint64_t)rate).at);
 }
 
-/* Of what has ended, the most. */
+/* Shows the maximum of a process or job that has ended. */
 static void put_memory(struct pane *p, const struct top_trail *t, double now, double limit,
                        const char *whose)
 {
@@ -105,7 +105,7 @@ static void put_cpu(struct pane *p, const struct top_trail *t, double now, doubl
 		grid_part(p->g, y, x, INK_LABEL, ", %.3g allowed", cores);
 }
 
-/* Of the job, or if a pid is given of that process. */
+/* Shows the anomalies of the job, or of one of its processes if a pid is given. */
 static void put_anomalies(struct pane *p, struct job_key job, pid_t pid)
 {
 	size_t y;

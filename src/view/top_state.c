@@ -134,7 +134,7 @@ void top_state_set_trail(struct top_state *s, uint64_t key, const float *cpu, co
 		put_point(s, key, (double)cpu[i], (double)mem[i], 0);
 }
 
-/* Of rows that are gone. */
+/* Drops the trails of rows that are gone. */
 static void drop_trails(struct top_state *s)
 {
 	size_t n = 0;
@@ -389,7 +389,7 @@ static void add_sheets(struct arrangement *a, int32_t job, const struct ranked *
 		if (len || sheet->status == JOB_RUNNING || sheet->status == JOB_FAILED)
 			add_sheet(a, sheet, procs + from, len);
 	}
-	/* Of a sheet that is not known, too. */
+	/* Also adds processes of sheets that are not known. */
 	for (size_t i = 0; i < n; i++) {
 		struct frame_sheet *known_one = NULL;
 

@@ -30,7 +30,7 @@ struct top_row {
 	uint64_t key; /* the same in every frame */
 };
 
-/* What a row did in the last frames, newest last. */
+/* The history of a row in the last frames, newest last. */
 #define TOP_TRAIL 240
 struct top_trail {
 	uint64_t key;

@@ -34,7 +34,7 @@ size_t top_header_view(const struct frame *f, const struct top_state *s, struct 
                        size_t lines);
 void top_tree_view(const struct frame *f, const struct top_state *s, bool cursor, struct grid *g,
                    size_t y, size_t lines, struct top_layout *ret);
-/* Of so many lines of it: scrolls, and top_view_waiting(). */
+/* The tree in so many lines: scrolling, and the processes for top_view_waiting(). */
 void top_tree_scroll(struct top_state *s, size_t lines);
 size_t top_tree_waiting(const struct frame *f, const struct top_state *s, const struct grid *g,
                         size_t lines, pid_t ret[static TOP_WAITING_MAX]);

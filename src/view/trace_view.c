@@ -390,7 +390,7 @@ static const struct {
 	[TRACE_GPU_MEMORY] = { "GPU memory (MiB)", "used", false },
 };
 
-/* What does not change is not repeated. */
+/* Values that do not change are not repeated. */
 static void show(struct trace_view *t, struct trace_view_series *s,
                  const double values[TRACE_COUNTERS], uint64_t from_ns, uint64_t at_ns)
 {
@@ -465,7 +465,7 @@ void trace_view_process_sample(struct trace_view *t, const struct process_sample
 	s->written = p->written;
 }
 
-/* What is shown of it ends with it. */
+/* Its spans and counters end with it. */
 static void end_series(struct trace_view *t, struct trace_view_series *s, uint64_t wall_ns)
 {
 	double zero[TRACE_COUNTERS] = { 0 };

@@ -188,7 +188,8 @@ static bool is_hidden(const struct job *job, const struct verdict *v)
 	        (!job->signal || job->cause.sender == CAUSE_SENDER_ITSELF));
 }
 
-/* Of the process that failed first: what the command did not pass on, or at least its name. */
+/* The end of the process that failed first, unless the command passed it on, and at least its
+ * name. */
 static void put_end(const struct job *job, const struct evidence *end, struct buf *to)
 {
 	bool is_same = end->has_exit_code && job->has_exit_code && end->exit_code == job->exit_code;

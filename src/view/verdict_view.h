@@ -15,5 +15,5 @@ void verdict_view(const struct verdict_page *page, struct canvas *to);
 /* Only what the verdict rests on, and what to do about it. */
 void verdict_view_reasons(const struct verdict_page *page, struct canvas *to);
 void verdict_view_json(const struct verdict_page *page, struct json *j);
-/* What follows "FAILED:": how it ended and, if that does not show it, the cause. */
+/* The text after "FAILED:": how it ended and, if that does not show it, the cause. */
 void verdict_line(const struct job *job, const struct verdict *v, struct buf *to);

@@ -128,7 +128,7 @@ static int is_part(device dev)
 	return (size_t)dev >= PART_BASE;
 }
 
-/* Of a part, that of its GPU. */
+/* The index of the GPU; for a part, that of its GPU. */
 static unsigned index_of(device dev)
 {
 	return (unsigned)(is_part(dev) ? (size_t)dev / PART_BASE - 1 : (size_t)dev - 1);

@@ -250,7 +250,7 @@ static inline void world_tick(struct world *w)
 	}
 }
 
-/* Of the latest snapshot that was put; 0: none. */
+/* The id of the latest snapshot that was put; 0: none. */
 static inline int64_t world_last_id(const struct store *st)
 {
 	return st->snapshots.last;

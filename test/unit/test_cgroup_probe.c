@@ -95,7 +95,7 @@ static void test_cgroup_probe__reads_a_v2_group_and_the_smallest_limits_above_it
 	assert_int_equal(s.cgroup.value[CGROUP_OOM_KILLS], 1);
 	assert_int_equal(s.cgroup.value[CGROUP_PIDS], 12);
 	assert_int_equal(s.cgroup.value[CGROUP_PIDS_LIMIT], 500);
-	/* Of the groups whose limits they are, and without what the kernel can take back. */
+	/* The usage of the groups whose limits they are, without what the kernel can reclaim. */
 	assert_int_equal(s.cgroup.value[CGROUP_MEM_LIMIT_USED], 350000000);
 	assert_int_equal(s.cgroup.value[CGROUP_PIDS_LIMIT_USED], 99);
 	probe_cgroup.health(self, &h);

@@ -263,7 +263,8 @@ static void test_connector_queue__drops_and_counts_beyond_its_ceiling(void **sta
 
 /* ---- on the live machine --------------------------------------------------------------------- */
 
-/* Of each socket, of 8. They hold 2,500 events together: other tests make some meanwhile. */
+/* The buffer of each of 8 sockets. Together they hold 2,500 events: other tests cause some
+ * meanwhile. */
 #define ROOMY_BYTES (256 << 10)
 
 static struct connector_receiver *receiver_open(int socket_bytes)

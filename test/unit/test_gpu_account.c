@@ -42,7 +42,7 @@ static void put_use(struct bench *b, uint32_t at, uint64_t mib, int sm)
 	add_use(b, at, mib, sm, true);
 }
 
-/* Of another job, or of none. */
+/* A process of another job, or of none. */
 static void put_other(struct bench *b, uint32_t at, uint64_t mib, int sm)
 {
 	add_use(b, at, mib, sm, false);

@@ -430,7 +430,7 @@ static void test_job__of_two_users_may_have_the_same_id(void **state)
 	world_rmdir(dir);
 }
 
-/* Of its parent a job has the id only, which means a job of the same user. */
+/* A job has only the id of its parent, which means a job of the same user. */
 static void test_job__has_a_parent_of_its_own_user_only(void **state)
 {
 	char *dir = world_dir();

@@ -90,7 +90,7 @@ static void test_pattern_review__retires_what_later_jobs_contradict(void **state
 	done(&fx);
 }
 
-/* Of jobs within a range fewer failed. */
+/* Fewer jobs within a range failed. */
 static void test_pattern_review__retires_one_that_claimed_less(void **state)
 {
 	struct fixture fx = { 0 };

@@ -262,7 +262,7 @@ static void test_backtest__covers_95_percent_of_runs_in_total_and_by_type(void *
 	backtest_done(&b);
 }
 
-/* Of predictions with confidence c, about c were enough. */
+/* About a share c of predictions with confidence c were enough. */
 static void test_peak_estimator__is_as_confident_as_it_is_right(void **state)
 {
 	static struct peak_estimator types[40];

@@ -48,7 +48,7 @@ static void test_sampler_tick__sees_this_very_process_and_what_it_burns(void **s
 	sampler_tick(s, &jobs, &snap);
 	me = find(&snap, getpid());
 	assert_non_null(me);
-	/* Of a core, whatever share of it a busy machine left us; CPU time is known to 20 ms. */
+	/* A share of a core, whatever a busy machine left us; CPU time is known to 20 ms. */
 	elapsed_s = (double)snap.elapsed_ns / 1e9;
 	assert_true(me->cpu_ratio * elapsed_s > 0.17);
 	assert_true(me->cpu_ratio * elapsed_s < (double)clock_process_cpu_ns() / 1e9 + 0.02);

@@ -393,7 +393,7 @@ static void test_store_open__writes_through_no_hard_link(void **state)
 	}
 }
 
-/* Of a table that this writer neither reads nor writes. */
+/* Damages a page of a table that this writer neither reads nor writes. */
 static void damage_unread_page(const char *dir)
 {
 	long long page = ask_int(dir, "SELECT rootpage FROM sqlite_schema WHERE name = 'pattern'");

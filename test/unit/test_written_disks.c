@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Of this process, on the real kernel. */
+/* The disks that this process writes to, on the real kernel. */
 #include "kernel/written_disks.h"
 
 #include <fcntl.h>

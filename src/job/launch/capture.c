@@ -25,7 +25,7 @@
 #define TERMINAL_BYTES ((size_t)1 << 17) /* more than the kernel keeps for a terminal's reader */
 #define SIGNAL_CHECK_MS 50
 
-/* What a helper reports, in shared memory. */
+/* A helper's report, in shared memory. */
 struct news {
 	uint64_t lost;
 	int error;

@@ -26,7 +26,7 @@ enum capture_stream { CAPTURE_STDOUT, CAPTURE_STDERR, CAPTURE_COUNT };
 
 struct capture;
 
-/* What became of one stream, when capture_finish() has returned. */
+/* The result of one stream, once capture_finish() has returned. */
 struct capture_result {
 	bool was_terminal; /* … and is a pipe, because there is no pseudo-terminal here */
 	uint64_t lost;     /* bytes that the file lacks, at its end */

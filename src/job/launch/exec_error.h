@@ -8,11 +8,11 @@
  * current directory, is a directory, or needs an interpreter that does not exist. */
 void exec_error_describe(const char *name, int code, struct err *ret);
 
-/* The errno of a failed execvp() as shells have it: a command is not found, too, where only a directory of PATH may not be
- * searched. */
+/* The errno of a failed execvp() as shells report it: a command also counts as not found if a
+ * directory of PATH may not be searched. */
 int exec_error_code(const char *name, int code);
 
-/* As timeout(1), env(1) and the shells have it. */
+/* The values that timeout(1), env(1) and shells use. */
 enum exec_error_status {
 	EXEC_ERROR_OURS = 125,
 	EXEC_ERROR_NOT_EXECUTABLE = 126,

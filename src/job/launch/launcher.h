@@ -50,7 +50,7 @@ struct launch_options {
 	void *self;
 };
 
-/* What the command inherits and we change. */
+/* State that the command inherits and that we change. */
 struct launch_inherited {
 	sigset_t mask;
 	struct sigaction pipe, child;

@@ -20,7 +20,7 @@ const volatile struct flight_rule
 
 __u64 flights_dropped; /* pages that found no room in the ring */
 
-/* What a traced thread needs while it is in a call. */
+/* The state of a traced thread while it is in a call. */
 struct flight_state {
 	__u64 since_ns;
 	__u32 at;             /* where the next call is put */
@@ -121,7 +121,7 @@ static __always_inline struct file *flight_file(struct task_struct *task, __u64 
 	return file;
 }
 
-/* What the open file is goes into f->now. */
+/* Describes the open file in f->now. */
 static __noinline int flight_describe(struct flight_state *f, struct file *file)
 {
 	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry);
@@ -177,7 +177,7 @@ struct {
 	__type(value, struct flight_copy);
 } copies SEC(".maps");
 
-/* What is read before and after stays there. */
+/* Reads the version between two full barriers, so that no other read moves across it. */
 static __always_inline __u32 flight_version(struct flight_copy *c, const struct flight_state *f)
 {
 	__u32 version;
@@ -398,7 +398,7 @@ static long flight_look_up(__u32 i, struct flight_reading *r)
 	return 0;
 }
 
-/* What wait(2) will return to its parent; 0 also for a thread that ends alone. */
+/* The status that wait(2) will return to its parent; 0 also for a thread that ends alone. */
 static __always_inline __s32 flight_status(struct task_struct *task)
 {
 	struct signal_struct *signal = BPF_CORE_READ(task, signal);

@@ -194,7 +194,8 @@ int on_exec(__u64 *ctx)
 
 #define SIGNAL_GROUP_EXIT 0x4
 
-/* What wait(2) gives: a group exit or fatal signal has the last word over the leader's own end. */
+/* The status that wait(2) returns: a group exit or fatal signal has the last word over the leader's
+ * own end. */
 static __always_inline __u32 exit_status(struct task_struct *task, struct signal_struct *signal)
 {
 	if (BPF_CORE_READ(signal, flags) & SIGNAL_GROUP_EXIT)

@@ -11,7 +11,7 @@
 #define SYSCALL_NUMBERS 1024 /* of one ABI; those above share places */
 #define SYSCALL_RING_BYTES (4 << 20)
 
-/* What a pass over all threads is for. */
+/* The purpose of a pass over all threads. */
 enum syscall_pass {
 	SYSCALL_PASS_COUNTS,  /* those of traced threads are reported */
 	SYSCALL_PASS_TRACE,   /* threads of wanted processes are traced from now on */

@@ -19,7 +19,7 @@ enum task_flag {
 	TASK_RSS_EXACT = 1 << 2, /* summed over all CPUs */
 };
 
-/* Of all threads, those that have ended included. */
+/* Sums over all threads, those that have ended included. */
 struct task_counters {
 	__u64 cpu_ns;
 	__u64 read_bytes;

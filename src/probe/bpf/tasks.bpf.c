@@ -28,7 +28,7 @@ struct thread_walk {
 	struct task_counters sum;
 };
 
-/* What lies side by side is read at once. */
+/* Members that are adjacent are read at once. */
 struct two_counters {
 	__u64 first, second;
 };
@@ -150,7 +150,7 @@ static __always_inline struct task_struct *read_counters(struct task_struct *lea
                                                          struct task_counters *out)
 {
 	struct thread_walk walk = {};
-	struct task_struct *speaker;
+	struct task_struct *representative;
 
 	if (leader->signal->nr_threads == 1) {
 		read_own_counters(leader, out);
@@ -160,8 +160,8 @@ static __always_inline struct task_struct *read_counters(struct task_struct *lea
 	*out = walk.sum;
 	if (!leader->exit_state || !walk.alive)
 		return leader;
-	speaker = task_at(walk.alive);
-	return speaker ? speaker : leader;
+	representative = task_at(walk.alive);
+	return representative ? representative : leader;
 }
 
 /* The process id of a leader, 0 when the reader's namespace does not hold it. */

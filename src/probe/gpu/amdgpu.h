@@ -4,5 +4,5 @@
 
 #include "base/scan.h"
 
-/* Of pp_dpm_sclk and pp_dpm_mclk: the clock in use, in MHz. False: none is marked. */
+/* The clock in use, in MHz, from pp_dpm_sclk or pp_dpm_mclk. False: none is marked. */
 bool amdgpu_parse_clock(struct scan text, uint64_t *ret);

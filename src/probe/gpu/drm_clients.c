@@ -13,7 +13,7 @@
 #define CLIENTS_MAX 4096
 #define CUT_MAX 256
 
-/* What a process, or all of them, used of the engines of one device since the last tick. */
+/* The use of one device's engines by a process, or by all, since the last tick. */
 struct load {
 	size_t count;
 	struct {

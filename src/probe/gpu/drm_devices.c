@@ -70,7 +70,7 @@ void drm_uevent_parse(struct scan text, struct drm_uevent *ret)
 	lower(ret->id);
 }
 
-/* Of a device that is not on a PCI bus: the name of its directory. */
+/* A device that is not on a PCI bus is named after its directory. */
 static void name_by_link(int card_fd, char to[GPU_BUS_MAX])
 {
 	char target[256];

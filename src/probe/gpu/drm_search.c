@@ -95,7 +95,8 @@ static void ask_jobs(struct drm_search *d, const struct sample *s)
 	d->next_of_jobs = n ? d->next_of_jobs % n : 0;
 }
 
-/* Of the rest, some at each tick; children of process 2 are the kernel's threads. */
+/* Reads some of the other processes at each tick; children of process 2 are the kernel's
+ * threads. */
 static void ask_others(struct drm_search *d, const struct sample *s)
 {
 	size_t asked = 0;

@@ -59,7 +59,7 @@ static void find_again(struct gpu_history *h, const struct gpu_sample *gpu, stru
 	emit(out, gpu, "lost_end", (int64_t)lasted_ns, what);
 }
 
-/* One that was never seen to answer may be another's to see, and is not lost. */
+/* A GPU that never answered may not be visible to this process, and is not lost. */
 static void feed_answer(struct gpu_history *h, const struct gpu_sample *gpu, struct sample *out)
 {
 	h->fed_ns = out->mono_ns;
@@ -180,7 +180,7 @@ void gpu_events_feed(struct gpu_events *e, const struct gpu_sample *gpu, struct 
 
 /* ---- critical errors ------------------------------------------------------------------------- */
 
-/* What NVIDIA's documentation calls them, in short. */
+/* The names in NVIDIA's documentation, shortened. */
 static const struct {
 	uint32_t code;
 	const char *words;

@@ -6,7 +6,7 @@
 
 #include "model/sample.h"
 
-/* What is remembered of one GPU. */
+/* The remembered state of one GPU. */
 struct gpu_history {
 	uint32_t index;
 	bool is_part;
@@ -31,5 +31,5 @@ struct gpu_events {
 void gpu_events_feed(struct gpu_events *e, const struct gpu_sample *gpu, struct sample *out);
 /* After all of a fresh answer: a GPU that is not listed any more is lost, too. */
 void gpu_events_end_tick(struct gpu_events *e, struct sample *out);
-/* Of a critical error. */
+/* Adds the event of a critical error. */
 void gpu_events_xid(const struct gpu_sample *gpu, uint32_t code, struct sample *out);

@@ -53,7 +53,7 @@ void gpu_probe_forget(struct gpu_sample *gpu)
 	gpu->health = (struct gpu_health){ 0 };
 }
 
-/* What the helper takes is our cost, too. */
+/* The helper's CPU time is part of our cost. */
 static void add_cost(const struct gpu_probe *self, struct host_readings *host)
 {
 	if (readings_has(host, HOST_SELF_CPU))

@@ -34,7 +34,7 @@ struct gpu_probe {
 /* Whether GPUs are to be watched at all. */
 int gpu_probe_check(const struct probe_env *env, struct err *err) must_check;
 struct gpu_probe *gpu_probe_new(const struct probe_env *env, const struct gpu_vendor *vendor);
-/* Of an answer that is too old. */
+/* Removes the readings of a GPU whose answer is too old. */
 void gpu_probe_forget(struct gpu_sample *gpu);
 /* The keys of figures that a GPU does not report, behind these words. */
 void gpu_probe_put_missing(struct buf *to, const char *before, const struct gpu_readings *r);

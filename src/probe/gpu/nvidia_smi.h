@@ -24,7 +24,7 @@ size_t nvidia_smi_parse_gpus(struct scan text, bool has_health, struct gpu_repor
 /* Needs the GPUs, by whose uuid the processes are given. */
 size_t nvidia_smi_parse_apps(struct scan text, struct gpu_report *ret);
 
-/* What the program can do, as was found out; zeroed before the first use. */
+/* The detected abilities of the program; zeroed before the first use. */
 struct nvidia_smi {
 	bool lacks_health;
 };

@@ -316,7 +316,7 @@ static void read_gpu(struct nvml *n, uint32_t index, struct gpu_report *to)
 	read_process_use(n, d, at, to);
 }
 
-/* Of a GPU whose handle has changed since, nothing is known. */
+/* False: the handle is not one of the last list, because it has changed since. */
 static bool find_by_handle(const struct nvml *n, nvml_device dev, const struct gpu_report *r,
                            uint32_t *ret)
 {

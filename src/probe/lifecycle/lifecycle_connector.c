@@ -105,7 +105,7 @@ static void add_request(struct connector *self, const struct connector_message_e
 		q->files |= 1U << PROCESS_CMDLINE;
 }
 
-/* What /proc shows now, if that process had begun by then: the pid may belong to another already. */
+/* The state in /proc, if that process had begun by then: the pid may belong to another already. */
 static bool parse_found(const struct process_request *q, uint64_t boot_ns, struct found *ret)
 {
 	struct process_files_stat st;
@@ -187,7 +187,7 @@ static bool undo_lingering_exit(struct connector *self, pid_t pid, uint64_t boot
 	return false;
 }
 
-/* Of a process that was gone before we read of its leader's end. */
+/* Takes back the exit that was reported of a process, because only its leader had ended. */
 static void undo_reported_exit(struct connector *self, pid_t pid, uint64_t boot_ns,
                                struct sample *out)
 {
@@ -208,8 +208,8 @@ static void undo_exit(struct connector *self, pid_t pid, uint64_t boot_ns, struc
 		undo_reported_exit(self, pid, boot_ns, out);
 }
 
-/* Of a process that is gone, or hangs. Its name is that of the program only if it was read after the
- * exec, by us or by this tick; else it has none. */
+/* The program of a process that is gone, or hangs. Its name is that of the program only if it was
+ * read after the exec, by us or by this tick; else it has none. */
 static struct known recall_program(const struct connector *self, pid_t pid, uint64_t boot_ns,
                                    const struct sample *out)
 {

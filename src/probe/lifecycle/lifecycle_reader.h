@@ -13,7 +13,7 @@
 #define LIFECYCLE_READER_PATIENCE_NS                                                               \
 	NS_PER_S /* the kernel reports the reaped some 10 ms later, on a busy machine 500 */
 
-/* Of those reported: not every kernel reports each one that is freed. */
+/* How long reported processes are remembered: not every kernel reports each one that is freed. */
 #define LIFECYCLE_READER_MEMORY_NS (600 * NS_PER_S)
 
 struct held_exit {

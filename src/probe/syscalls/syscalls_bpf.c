@@ -39,7 +39,7 @@ static void syscalls_bpf_close(void *self)
 }
 DEFINE_CLEANUP(struct syscalls_bpf *, syscalls_bpf_close)
 
-/* What the kernel should keep of each call, from what its arguments are. */
+/* What the kernel side keeps of each call, derived from the types of its arguments. */
 static void set_flight_rules(struct syscalls_bpf *p)
 {
 	struct flight_rule *rules = (struct flight_rule *)p->skel->rodata->flight_rules;

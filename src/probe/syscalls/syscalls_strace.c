@@ -200,7 +200,7 @@ static int explain_end(const struct syscalls_strace *p, struct err *err)
 	return err_set(err, EIO, "%s: strace: %.150s", what, p->over.text);
 }
 
-/* What was tallied before is handed out first: by now the births of those processes have been reported. */
+/* Earlier counts are handed out first: by now the births of those processes have been reported. */
 static int syscalls_strace_read(void *self, struct sample *out, struct err *err)
 {
 	struct syscalls_strace *p = self;

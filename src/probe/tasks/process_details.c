@@ -128,7 +128,7 @@ static bool is_of(const struct process_request *q, struct proc_id id)
 	       st.start_ticks == id.start_ticks;
 }
 
-/* Of the files that were read. */
+/* Keeps the details from the files that were read. */
 static void keep_details(const struct process_request *q, struct entry *e)
 {
 	static const enum process_file files[] = { PROCESS_STATUS, PROCESS_LIMITS, PROCESS_ROLLUP };
@@ -146,7 +146,7 @@ static void keep_details(const struct process_request *q, struct entry *e)
 		e->pss = process_files_parse_pss(q->text[PROCESS_ROLLUP]);
 }
 
-/* Of all that is resident: files and shared memory. */
+/* The resident part that is not anonymous: files and shared memory. */
 static uint64_t mapped_bytes(const struct proc_sample *p)
 {
 	uint64_t rss = readings_or(&p->r, PROC_RSS, 0);
@@ -353,7 +353,7 @@ static void follow_families(struct detail *self, struct sample *out)
 			f->changed_round = self->round;
 }
 
-/* What was read is its share of the family as it is in this round. */
+/* The value read is its share of the family as of this round. */
 static bool is_current(const struct detail *self, const struct entry *e)
 {
 	const struct family *f = find_family(self, e);
@@ -454,8 +454,8 @@ static unsigned read_limits_near(struct detail *self, struct sample *out)
 	return asked;
 }
 
-/* Of jobs: one small file each when they are new, and again every few ticks. Of many it goes on
- * where it stopped. */
+/* Reads the limits of processes of jobs: one small file each when they are new, and again every few
+ * ticks. If there are many, the next tick continues where this one stopped. */
 static void read_limits(struct detail *self, struct sample *out)
 {
 	unsigned asked = read_limits_near(self, out);
@@ -546,7 +546,8 @@ static void fill(struct detail *self, struct sample *out)
 	}
 }
 
-/* Of the focus; and whether one of them was read in this round. */
+/* The number of focused processes with shared memory; and whether one of them was read in this
+ * round. */
 static size_t count_sharers(const struct detail *self, const struct sample *out, bool *ret_is_new)
 {
 	size_t sharers = 0;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* What belongs to the address space and the file table. */
+/* Readings of the address space and the file table. */
 static void set_space(const struct process_request *q, uint64_t page_bytes, struct proc_sample *ret)
 {
 	(void)process_files_parse_statm(q->text[PROCESS_STATM], page_bytes, &ret->r);

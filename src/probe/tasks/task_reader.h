@@ -11,7 +11,7 @@ struct task_reader {
 	uint64_t page_bytes;
 	uint64_t read; /* the metrics that records have had: the others are not ours */
 
-	/* Of this pass. */
+	/* State of this read. */
 	const struct sample *last; /* the sample before; NULL: none */
 	VEC(pid_t) fresh;          /* processes that were read in full */
 	size_t next;               /* which process of the last sample is expected */

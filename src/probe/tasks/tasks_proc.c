@@ -236,7 +236,7 @@ static void scan_children(struct tasks_proc *self, pid_t pid, struct sample *out
 	read_requests(self, out);
 }
 
-/* What is added to the sample is gone through in its turn. */
+/* Processes that are added to the sample meanwhile are visited in their turn. */
 static void scan_tree(struct tasks_proc *self, struct sample *out)
 {
 	scan_children(self, out->request.tree, out);
