@@ -89,7 +89,7 @@ static void check_job(const struct anomaly_input *in, size_t job, struct finding
 	}
 }
 
-void anomaly_detect(const struct anomaly_input *in, struct findings *ret)
+void anomaly_rules_apply(const struct anomaly_input *in, struct findings *ret)
 {
 	const struct snapshot *snap = in->snap;
 	struct finding f;

@@ -40,4 +40,4 @@ struct anomaly_input {
 };
 
 /* `ret` is emptied first; its memory is reused. */
-void anomaly_detect(const struct anomaly_input *in, struct findings *ret);
+void anomaly_rules_apply(const struct anomaly_input *in, struct findings *ret);

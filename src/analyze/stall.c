@@ -44,7 +44,7 @@ static const struct blocked_call *next_of(const struct blocked_call *calls, size
 	return NULL;
 }
 
-bool stall_may_go_on(const struct blocked_call *b)
+bool stall_may_resume(const struct blocked_call *b)
 {
 	if (is_wrapper(b) || b->state == 'D')
 		return false;
@@ -58,7 +58,7 @@ bool stall_may_go_on(const struct blocked_call *b)
 /* … or the other end of its pipe has ended. */
 static bool may_go_on(const struct blocked_call *calls, size_t n, const struct blocked_call *b)
 {
-	return stall_may_go_on(b) ||
+	return stall_may_resume(b) ||
 	       (b->state != 'D' && b->thing == BLOCKED_ON_PIPE && !next_of(calls, n, b));
 }
 

@@ -28,5 +28,5 @@ struct stall {
  * stopped, or cannot be read, there is no stall. */
 void stall_find(const struct blocked_call *calls, size_t n, size_t n_processes, struct stall *ret);
 /* Whether the process may go on as far as is known of it alone: then there is no stall, and the others need not be read. */
-bool stall_may_go_on(const struct blocked_call *b);
+bool stall_may_resume(const struct blocked_call *b);
 uint64_t stall_patience_ns(enum stall_kind kind);

@@ -12,8 +12,8 @@
 #define ORDER_SLACK_NS (50 * NS_PER_MS) /* ends are reported by different CPUs */
 #define DEPTH_MAX 32
 
-const struct verdict_event *verdict_find_signal(const struct verdict_facts *f, struct proc_id id,
-                                                int signal)
+const struct verdict_event *verdict_origin_find_signal(const struct verdict_facts *f,
+                                                       struct proc_id id, int signal)
 {
 	const struct verdict_event *found = NULL;
 
@@ -33,7 +33,7 @@ static bool is_member(const struct verdict_facts *f, pid_t pid)
 	return pid > 0 && map_get(&f->members, (uint64_t)pid, &known);
 }
 
-bool verdict_is_named(const char *name, const char *const *list)
+bool verdict_origin_is_named(const char *name, const char *const *list)
 {
 	for (; *list; list++)
 		if (strcmp(name, *list) == 0)
@@ -47,10 +47,11 @@ const char *const verdict_shells[] = { "sh", "bash", "dash", "zsh", "ksh", "fish
 /* When one part of a job fails, the others are often ended by the job itself. */
 static bool was_ended_by_job(const struct verdict_facts *f, const struct verdict_death *d)
 {
-	const struct verdict_event *s = d->signal ? verdict_find_signal(f, d->id, d->signal) : NULL;
+	const struct verdict_event *s = d->signal ? verdict_origin_find_signal(f, d->id, d->signal)
+	                                          : NULL;
 
 	return s && s->sender_pid != d->id.pid && is_member(f, s->sender_pid) &&
-	       !verdict_is_named(s->sender, verdict_timeouts);
+	       !verdict_origin_is_named(s->sender, verdict_timeouts);
 }
 
 static struct failure_end end_of(const struct verdict_death *d)
@@ -58,7 +59,8 @@ static struct failure_end end_of(const struct verdict_death *d)
 	return (struct failure_end){ d->has_exit_code, d->exit_code, d->signal };
 }
 
-bool verdict_is_passed_on(const struct verdict_death *child, const struct verdict_death *parent)
+bool verdict_origin_is_passed_on(const struct verdict_death *child,
+                                 const struct verdict_death *parent)
 {
 	return failure_end_is_passed_on(end_of(child), end_of(parent));
 }
@@ -74,10 +76,11 @@ static bool explains(const struct verdict_facts *f, const struct verdict_death *
 	    child->ended_ns < parent->execed_ns) /* of the program that it was before */
 		return false;
 	if (parent->signal) /* only our own programs die as their command did */
-		return own_process_has_name(parent->name) && verdict_is_passed_on(child, parent);
+		return own_process_has_name(parent->name) &&
+		       verdict_origin_is_passed_on(child, parent);
 	if (was_ended_by_job(f, child))
 		return false;
-	if (verdict_is_passed_on(child, parent))
+	if (verdict_origin_is_passed_on(child, parent))
 		return before <= SIGNAL_EXPLAINS_NS;
 	return child->signal ? before <= SIGNAL_EXPLAINS_NS
 	                     : before <= STATUS_EXPLAINS_NS && parent->exit_code <= 2;
@@ -86,7 +89,7 @@ static bool explains(const struct verdict_facts *f, const struct verdict_death *
 /* How well the child explains its parent's end. SIGTERM is how parents end their other children then. */
 static int rank_of(const struct verdict_death *child, const struct verdict_death *parent)
 {
-	return 2 * verdict_is_passed_on(child, parent) + (child->signal != SIGTERM);
+	return 2 * verdict_origin_is_passed_on(child, parent) + (child->signal != SIGTERM);
 }
 
 /* The child that explains the parent's end best; the last one if several do equally well. */
@@ -107,7 +110,7 @@ static const struct verdict_death *find_child(const struct verdict_facts *f,
 	return found;
 }
 
-void verdict_find_origin(const struct verdict_facts *f, struct proc_id command,
+void verdict_origin_find(const struct verdict_facts *f, struct proc_id command,
                          struct verdict_origin *ret)
 {
 	*ret = (struct verdict_origin){ 0 };
@@ -120,7 +123,7 @@ void verdict_find_origin(const struct verdict_facts *f, struct proc_id command,
 
 		if (!child)
 			break;
-		ret->is_inferred |= !verdict_is_passed_on(child, ret->first);
+		ret->is_inferred |= !verdict_origin_is_passed_on(child, ret->first);
 		ret->first = child;
 	}
 }

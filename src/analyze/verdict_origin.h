@@ -12,14 +12,15 @@ struct verdict_origin {
 	bool is_inferred; /* that the command failed because of it: its status does not show it */
 };
 
-void verdict_find_origin(const struct verdict_facts *f, struct proc_id command,
+void verdict_origin_find(const struct verdict_facts *f, struct proc_id command,
                          struct verdict_origin *ret);
 /* Whether the parent ended as its child did. */
-bool verdict_is_passed_on(const struct verdict_death *child, const struct verdict_death *parent);
+bool verdict_origin_is_passed_on(const struct verdict_death *child,
+                                 const struct verdict_death *parent);
 /* The last such signal to the process; what others sent counts more than what it sent to itself. NULL: none is known. */
-const struct verdict_event *verdict_find_signal(const struct verdict_facts *f, struct proc_id id,
-                                                int signal);
+const struct verdict_event *verdict_origin_find_signal(const struct verdict_facts *f,
+                                                       struct proc_id id, int signal);
 /* Whether the name is in the list, which ends with NULL. */
-bool verdict_is_named(const char *name, const char *const *list);
+bool verdict_origin_is_named(const char *name, const char *const *list);
 extern const char *const verdict_timeouts[]; /* names of coreutils' timeout */
 extern const char *const verdict_shells[];

@@ -111,7 +111,7 @@ static const struct verdict_event *find_reason(const struct verdict_context *c, 
 	if (!d)
 		return NULL;
 	if (d->signal)
-		return verdict_find_signal(c->f, d->id, d->signal);
+		return verdict_origin_find_signal(c->f, d->id, d->signal);
 	vec_each(&c->f->events, s)
 		if (s->kind == EVENT_SIGNAL && proc_id_eq(s->id, d->id) &&
 		    s->sender_pid != d->id.pid && s->has_sender && is_command_to_end(s->signal) &&
@@ -126,11 +126,11 @@ static bool is_timeout_end(const struct verdict_facts *f, const struct verdict_d
 {
 	const struct verdict_event *s;
 
-	if (!verdict_is_named(d->name, verdict_timeouts))
+	if (!verdict_origin_is_named(d->name, verdict_timeouts))
 		return false;
 	if (d->signal != SIGKILL)
 		return d->exit_code == STATUS_TIMEOUT;
-	s = verdict_find_signal(f, d->id, SIGKILL);
+	s = verdict_origin_find_signal(f, d->id, SIGKILL);
 	return s && s->has_sender && s->sender_pid == d->id.pid;
 }
 
@@ -142,7 +142,7 @@ bool verdict_rule_timeout_within(const struct verdict_context *c, struct verdict
 	vec_each(&c->f->deaths, d)
 		if (is_timeout_end(c->f, d) &&
 		    (d == c->origin.command ||
-		     (c->origin.command && verdict_is_passed_on(d, c->origin.command)) ||
+		     (c->origin.command && verdict_origin_is_passed_on(d, c->origin.command)) ||
 		     (c->origin.first && d->id.pid == c->origin.first->ppid) ||
 		     d == c->origin.first))
 			found = d;
@@ -151,7 +151,7 @@ bool verdict_rule_timeout_within(const struct verdict_context *c, struct verdict
 	v->code = VERDICT_TIMEOUT_COMMAND;
 	v->confidence = found == c->origin.command ||
 	                                (c->origin.command &&
-	                                 verdict_is_passed_on(found, c->origin.command))
+	                                 verdict_origin_is_passed_on(found, c->origin.command))
 	                        ? CONFIDENCE_HIGH
 	                        : CONFIDENCE_MEDIUM;
 	verdict_evidence_set_process(v, found);
@@ -176,12 +176,12 @@ bool verdict_rule_sent(const struct verdict_context *c, struct verdict *v)
 		return false;
 	/* A shell whose terminal is closed sends SIGHUP to its jobs; but a person may have typed kill -HUP there. */
 	is_passed_on = s->sender_pid && s->signal == SIGHUP &&
-	               verdict_is_named(s->sender, verdict_shells);
-	v->code = is_terminal                                     ? VERDICT_TERMINAL_INTERRUPT
-	          : s->sender_pid == 0 || is_passed_on            ? VERDICT_TERMINAL_HANGUP
-	          : verdict_is_named(s->sender, verdict_timeouts) ? VERDICT_TIMEOUT_COMMAND
-	          : verdict_is_named(s->sender, memory_daemons)   ? VERDICT_OOM_DAEMON
-	                                                          : VERDICT_KILLED_BY_PROCESS;
+	               verdict_origin_is_named(s->sender, verdict_shells);
+	v->code = is_terminal                          ? VERDICT_TERMINAL_INTERRUPT
+	          : s->sender_pid == 0 || is_passed_on ? VERDICT_TERMINAL_HANGUP
+	          : verdict_origin_is_named(s->sender, verdict_timeouts) ? VERDICT_TIMEOUT_COMMAND
+	          : verdict_origin_is_named(s->sender, memory_daemons)   ? VERDICT_OOM_DAEMON
+	                                                               : VERDICT_KILLED_BY_PROCESS;
 	v->confidence = verdict_evidence_confidence(
 		c, !is_passed_on && (!is_handled || d->exit_code == SHELL_SIGNALLED + s->signal ||
 	                             is_terminal));

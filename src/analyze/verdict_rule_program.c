@@ -19,8 +19,8 @@ bool verdict_rule_unstarted(const struct verdict_context *c, struct verdict *v)
 
 	if (status != STATUS_NOT_FOUND && status != STATUS_NOT_EXECUTABLE)
 		return false;
-	if (!never_ran && !verdict_is_named(c->origin.first->name, verdict_shells) &&
-	    !verdict_is_named(c->origin.first->name, starters))
+	if (!never_ran && !verdict_origin_is_named(c->origin.first->name, verdict_shells) &&
+	    !verdict_origin_is_named(c->origin.first->name, starters))
 		return false;
 	v->code = status == STATUS_NOT_FOUND ? VERDICT_NOT_FOUND : VERDICT_NOT_EXECUTABLE;
 	v->confidence = never_ran ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
@@ -41,7 +41,7 @@ static int handled_fault(const struct verdict_facts *f, const struct verdict_dea
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE };
 
 	for (size_t i = 0; i < ARRAY_LEN(faults); i++) {
-		const struct verdict_event *s = verdict_find_signal(f, d->id, faults[i]);
+		const struct verdict_event *s = verdict_origin_find_signal(f, d->id, faults[i]);
 
 		if (s && s->has_sender && s->sender_pid == 0 && s->at_ns <= d->ended_ns &&
 		    d->ended_ns - s->at_ns <= NS_PER_S)
@@ -78,7 +78,8 @@ bool verdict_rule_fault(const struct verdict_context *c, struct verdict *v)
 	};
 	const struct verdict_death *d = c->origin.first;
 	int signal = d ? d->signal ? d->signal : handled_fault(c->f, d) : 0;
-	const struct verdict_event *s = signal ? verdict_find_signal(c->f, d->id, signal) : NULL;
+	const struct verdict_event *s = signal ? verdict_origin_find_signal(c->f, d->id, signal)
+	                                       : NULL;
 	const struct verdict_event *limit = signal == SIGKILL && !s ? find_cpu_limit(c) : NULL;
 	bool is_sure = s && s->has_sender && strcmp(s->name, EVENT_FOR_PROTECTED) != 0;
 

@@ -30,7 +30,7 @@ static bool is_allocation(const char *call)
 {
 	static const char *const calls[] = { "mmap", "mremap", "brk", NULL };
 
-	return verdict_is_named(call, calls);
+	return verdict_origin_is_named(call, calls);
 }
 
 static bool counts_as(const struct verdict_context *c, const struct verdict_error *e)

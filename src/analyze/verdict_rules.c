@@ -72,13 +72,13 @@ static bool (*const rules[])(const struct verdict_context *c, struct verdict *v)
 	is_unknown,
 };
 
-void verdict_judge(const struct job *job, const struct verdict_facts *f, struct verdict *ret)
+void verdict_rules_judge(const struct job *job, const struct verdict_facts *f, struct verdict *ret)
 {
 	struct verdict_context c = { .f = f,
 		                     .job = job,
 		                     .command_id = job->root.pid ? job->root : f->first };
 
-	verdict_find_origin(f, c.command_id, &c.origin);
+	verdict_origin_find(f, c.command_id, &c.origin);
 	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
 		*ret = (struct verdict){ 0 };
 		if (rules[i](&c, ret))

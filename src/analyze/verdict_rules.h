@@ -7,4 +7,4 @@
 #include "analyze/verdict_facts.h"
 
 /* The verdict on a job that ended or was lost. */
-void verdict_judge(const struct job *job, const struct verdict_facts *f, struct verdict *ret);
+void verdict_rules_judge(const struct job *job, const struct verdict_facts *f, struct verdict *ret);

@@ -341,7 +341,7 @@ static void explain(const struct run_recording *r, const struct job *job,
 	*ret_next = report.next;
 	if (!is_failed)
 		return;
-	verdict_judge(job, &report.facts, &verdict);
+	verdict_rules_judge(job, &report.facts, &verdict);
 	verdict_line(job, &verdict, to);
 }
 

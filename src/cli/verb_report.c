@@ -72,7 +72,7 @@ struct request {
 static void judge(const struct report *report, struct verdict *ret)
 {
 	if (report->job.status != JOB_RUNNING)
-		verdict_judge(&report->job, &report->facts, ret);
+		verdict_rules_judge(&report->job, &report->facts, ret);
 }
 
 static int show_markdown(const struct report *report)

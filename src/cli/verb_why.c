@@ -21,7 +21,7 @@ static int show(const struct cli *cli, const char *name)
 		return status;
 	verb_report_add_blocked(&report);
 	if (report.job.status != JOB_RUNNING)
-		verdict_judge(&report.job, &report.facts, &verdict);
+		verdict_rules_judge(&report.job, &report.facts, &verdict);
 	cli_page_begin(&page, cli);
 	if (cli->json)
 		verdict_view_json(&shown, &page.json);

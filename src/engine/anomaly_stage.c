@@ -155,7 +155,7 @@ static void detect(struct anomaly_stage *stage, struct snapshot *snap,
 	job_history_feed(&stage->jobs, snap, past, stage->owns_group);
 	examine_next(stage, snap);
 	watch_disks(stage, snap);
-	anomaly_detect(&in, &stage->findings);
+	anomaly_rules_apply(&in, &stage->findings);
 	anomaly_episodes_feed(&stage->episodes, &stage->findings, snap, &snap->anomalies);
 }
 

@@ -294,7 +294,7 @@ static void list_calls(void *self, const struct proc_id *ids, size_t n, struct b
 {
 	struct engine *e = self;
 
-	(void)blocked_reader_list_all(e->jobs->reader, e->jobs->root_fd, ids, n, stall_may_go_on,
+	(void)blocked_reader_list_all(e->jobs->reader, e->jobs->root_fd, ids, n, stall_may_resume,
 	                              CALLS_PATIENCE_NS, ret);
 }
 

@@ -159,7 +159,7 @@ struct report {
 	VEC(struct report_call) calls;
 	struct buf call_text;
 	uint64_t flights_left_out; /* processes whose calls were not kept */
-	struct verdict_facts facts; /* for verdict_judge() */
+	struct verdict_facts facts; /* for verdict_rules_judge() */
 	struct next_request next;
 
 	/* Inside. */

@@ -189,7 +189,7 @@ static void write_as(struct json *j, enum report_format format, const struct pag
 	struct verdict verdict = { 0 };
 
 	if (report->job.status != JOB_RUNNING)
-		verdict_judge(&report->job, &report->facts, &verdict);
+		verdict_rules_judge(&report->job, &report->facts, &verdict);
 	json_begin_object(j);
 	json_put_str(j, "job_id", report->job.id);
 	switch (format) {

@@ -166,7 +166,7 @@ static inline size_t kit_judge(struct ticks *w)
 
 	process_history_feed(&w->history, &w->snap, &w->config);
 	job_history_feed(&w->jobs, &w->snap, past, w->owns_group);
-	anomaly_detect(&in, &w->findings);
+	anomaly_rules_apply(&in, &w->findings);
 	return w->findings.len;
 }
 

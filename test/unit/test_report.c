@@ -550,7 +550,7 @@ static void test_report__knows_how_the_command_of_a_launched_job_ended(void **st
 	command.has_exit_code = false;
 	r.job.figures[JOB_FIGURE_COMMAND_TOOK] = (struct figure){ 3 * NS_PER_S, QUALITY_EXACT };
 	report_add_process(&r, &command);
-	verdict_judge(&r.job, &r.facts, &v);
+	verdict_rules_judge(&r.job, &r.facts, &v);
 	assert_int_equal(v.code, VERDICT_ARITHMETIC_ERROR);
 	assert_int_equal(v.confidence, CONFIDENCE_MEDIUM);
 	assert_string_equal(v.culprit.name, "divide");

@@ -55,7 +55,7 @@ static void assert_verdict(const struct job *job, struct verdict_facts *f, enum 
 {
 	struct verdict v;
 
-	verdict_judge(job, f, &v);
+	verdict_rules_judge(job, f, &v);
 	assert_string_equal(verdict_code_name(v.code), verdict_code_name(code));
 	assert_string_equal(verdict_confidence_name(v.confidence),
 	                    verdict_confidence_name(confidence));
@@ -376,7 +376,7 @@ static void test_verdict__a_job_that_was_stopped_while_it_stalled_hung(void **st
 	add_process(&f, 10, 1, "sh", 0, SIGTERM, 10);
 	add_process(&f, 11, 10, "python", 0, SIGTERM, 10);
 	add_stall(&f, 11, SEVERITY_HIGH, 5, 10);
-	verdict_judge(&job, &f, &v);
+	verdict_rules_judge(&job, &f, &v);
 	assert_int_equal(v.evidence[0].kind, EVIDENCE_LIMIT);
 	assert_int_equal(v.evidence[v.n_evidence - 1].kind, EVIDENCE_ANOMALY);
 	assert_string_equal(v.culprit.name, "python");
