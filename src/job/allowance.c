@@ -44,7 +44,7 @@ static void apply_groups(int root_fd, const struct cgroup_dirs *dirs, struct job
 	size_t whose = cgroup_read_limit(root_fd, dirs, CGROUP_FAMILY_MEMORY, &limit);
 
 	if (whose) {
-		cgroup_dir_name(&dirs->of[CGROUP_FAMILY_MEMORY], whose, name, sizeof name);
+		cgroup_map_dir_name(&dirs->of[CGROUP_FAMILY_MEMORY], whose, name, sizeof name);
 		lower_memory(&job->allowed, limit, is_own(name, job->id) ? ALLOWANCE_OWN : name);
 	}
 	if (cgroup_read_limit(root_fd, dirs, CGROUP_FAMILY_CPU, &limit))

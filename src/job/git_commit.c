@@ -180,7 +180,7 @@ static bool is_on_fuse(void)
 	snprintf(device, sizeof device, "0:%u", here.stx_dev_minor);
 	text = kernel_file_text(&mounts);
 	while (scan_line(&text, &line))
-		if (kernel_mount_parse(line, &m) && scan_eq(&m.device, device))
+		if (kernel_file_parse_mount(line, &m) && scan_eq(&m.device, device))
 			return scan_lit(&m.type, "fuse");
 	return false;
 }

@@ -362,9 +362,9 @@ static pid_t search_others(struct search *s, const struct process_request *q, pi
 
 	if (fd < 0)
 		return 0;
-	kernel_list_begin(&s->list);
+	kernel_file_list_begin(&s->list);
 	while (!found && all < HOLDERS_MAX &&
-	       (pid = kernel_list_next_pid(&s->list, fd, &error)) > 0) {
+	       (pid = kernel_file_list_next_pid(&s->list, fd, &error)) > 0) {
 		all++;
 		s->requests[n] = *q;
 		s->requests[n++].pid = pid;

@@ -121,8 +121,8 @@ static void each_child(int dir_fd, const char *prefix, child_fn *fn, void *arg)
 	if (fd < 0)
 		return;
 	list = xmalloc(sizeof *list);
-	kernel_list_begin(list);
-	while (names_max-- && (name = kernel_list_next(list, fd, &error)))
+	kernel_file_list_begin(list);
+	while (names_max-- && (name = kernel_file_list_next(list, fd, &error)))
 		if ((!prefix || strncmp(name, prefix, strlen(prefix)) == 0) &&
 		    fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
 			fn(dir_fd, name, arg);

@@ -75,7 +75,7 @@ static bool parse_mount(struct scan line, struct cgroup_mount *ret)
 {
 	struct kernel_mount m;
 
-	if (!kernel_mount_parse(line, &m) || !scan_lit(&m.point, "/") ||
+	if (!kernel_file_parse_mount(line, &m) || !scan_lit(&m.point, "/") ||
 	    (!scan_eq(&m.type, "cgroup") && !scan_eq(&m.type, "cgroup2")))
 		return false;
 	while (scan_lit(&m.point, "/"))
@@ -188,7 +188,7 @@ bool cgroup_locate_v2(struct scan text, const struct cgroup_mounts *mounts, stru
 	return ret->path[0] != '\0';
 }
 
-size_t cgroup_dir_above(const struct cgroup_dir *dir, size_t len)
+size_t cgroup_map_dir_above(const struct cgroup_dir *dir, size_t len)
 {
 	const char *slash = memrchr(dir->path, '/', len);
 	size_t above = slash ? (size_t)(slash - dir->path) : 0;
@@ -196,7 +196,7 @@ size_t cgroup_dir_above(const struct cgroup_dir *dir, size_t len)
 	return above >= dir->floor ? above : 0;
 }
 
-void cgroup_dir_name(const struct cgroup_dir *dir, size_t len, char *ret, size_t cap)
+void cgroup_map_dir_name(const struct cgroup_dir *dir, size_t len, char *ret, size_t cap)
 {
 	const char *name = dir->path + dir->floor;
 	size_t n = len - MIN(len, dir->floor), cut = n - MIN(n, cap - 1);

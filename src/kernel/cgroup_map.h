@@ -50,9 +50,9 @@ void cgroup_parse_mountinfo(struct scan text, struct cgroup_mounts *ret);
 bool cgroup_locate(struct scan text, const struct cgroup_mounts *mounts, struct cgroup_dirs *ret);
 /* The groups above one: how much of its path is that of its parent; 0: there is none. Begin with the
  * length of the path. */
-size_t cgroup_dir_above(const struct cgroup_dir *dir, size_t len);
+size_t cgroup_map_dir_above(const struct cgroup_dir *dir, size_t len);
 /* The name of the group of that length in the hierarchy: "/slurm/job_77". A long path keeps its
  * end, which names the job. */
-void cgroup_dir_name(const struct cgroup_dir *dir, size_t len, char *ret, size_t cap);
+void cgroup_map_dir_name(const struct cgroup_dir *dir, size_t len, char *ret, size_t cap);
 /* The directory on v2 alone, also where v1 manages every family; empty when there is none. */
 bool cgroup_locate_v2(struct scan text, const struct cgroup_mounts *mounts, struct cgroup_dir *ret);

@@ -219,7 +219,7 @@ static size_t find_least(struct file_cache *r, const struct limit *l, const stru
 	size_t in_force = 0;
 	uint64_t v;
 
-	for (; len; len = cgroup_dir_above(d, len))
+	for (; len; len = cgroup_map_dir_above(d, len))
 		if (read_limit(r, l, d, len, &v) && v < *least) {
 			*least = v;
 			in_force = len;
@@ -240,16 +240,16 @@ void cgroup_read_limits(int root_fd, const struct cgroup_dirs *dirs, bool above,
 		size_t len = strlen(d->path), in_force;
 
 		if (above && len > d->floor)
-			len = cgroup_dir_above(d, len);
+			len = cgroup_map_dir_above(d, len);
 		in_force = find_least(&r, l, d, len, &least);
 		if (in_force)
 			readings_set(ret, l->id, least);
 		if (in_force && read_used(&r, l, d, in_force, &used))
 			readings_set(ret, l->used_id, used);
 		if (in_force && l->id == CGROUP_MEM_LIMIT)
-			cgroup_dir_name(d, in_force, groups.memory, sizeof groups.memory);
+			cgroup_map_dir_name(d, in_force, groups.memory, sizeof groups.memory);
 		else if (in_force && l->id == CGROUP_PIDS_LIMIT)
-			cgroup_dir_name(d, in_force, groups.pids, sizeof groups.pids);
+			cgroup_map_dir_name(d, in_force, groups.pids, sizeof groups.pids);
 	}
 	if (ret_groups)
 		*ret_groups = groups;

@@ -16,7 +16,7 @@ void cgroup_read_limits(int root_fd, const struct cgroup_dirs *dirs, bool above,
                         struct cgroup_readings *ret, struct cgroup_limit_groups *ret_groups);
 
 /* The limit of one family that is in force (thousandths of a core, bytes, tasks), and whose it is: the length
- * of that group's path, for cgroup_dir_name(). 0: there is none. */
+ * of that group's path, for cgroup_map_dir_name(). 0: there is none. */
 size_t cgroup_read_limit(int root_fd, const struct cgroup_dirs *dirs, enum cgroup_family family,
                          uint64_t *ret);
 

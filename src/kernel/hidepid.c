@@ -39,7 +39,7 @@ struct hidepid hidepid_parse_mountinfo(struct scan text)
 	struct scan line;
 
 	while (scan_line(&text, &line))
-		if (kernel_mount_parse(line, &m) && scan_lit(&m.point, "/") &&
+		if (kernel_file_parse_mount(line, &m) && scan_lit(&m.point, "/") &&
 		    scan_eq(&m.point, "proc") && scan_eq(&m.type, "proc"))
 			h = parse_options(m.options);
 	return h;

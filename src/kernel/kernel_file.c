@@ -94,7 +94,7 @@ struct scan kernel_file_text(const struct buf *b)
 
 /* 35 31 0:32 / /sys/fs/cgroup/memory rw,relatime shared:9 - cgroup cgroup rw,memory
  * id parent device root mount-point options [tags…] - type source super-options */
-bool kernel_mount_parse(struct scan line, struct kernel_mount *ret)
+bool kernel_file_parse_mount(struct scan line, struct kernel_mount *ret)
 {
 	struct scan word;
 
@@ -107,7 +107,7 @@ bool kernel_mount_parse(struct scan line, struct kernel_mount *ret)
 	       scan_word(&line, &ret->options);
 }
 
-void kernel_list_begin(struct kernel_list *l)
+void kernel_file_list_begin(struct kernel_list *l)
 {
 	l->at = l->len = 0;
 }
@@ -117,7 +117,7 @@ static bool is_dots(const char *name)
 	return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
 }
 
-const char *kernel_list_next(struct kernel_list *l, int dir_fd, int *ret_error)
+const char *kernel_file_list_next(struct kernel_list *l, int dir_fd, int *ret_error)
 {
 	*ret_error = 0;
 	for (;;) {
@@ -140,11 +140,11 @@ const char *kernel_list_next(struct kernel_list *l, int dir_fd, int *ret_error)
 	}
 }
 
-pid_t kernel_list_next_pid(struct kernel_list *l, int dir_fd, int *ret_error)
+pid_t kernel_file_list_next_pid(struct kernel_list *l, int dir_fd, int *ret_error)
 {
 	const char *name;
 
-	while ((name = kernel_list_next(l, dir_fd, ret_error))) {
+	while ((name = kernel_file_list_next(l, dir_fd, ret_error))) {
 		struct scan s = scan_str(name);
 		uint64_t pid;
 

@@ -24,7 +24,7 @@ int kernel_file_load_fd(int fd, struct buf *to) must_check;
 int kernel_file_load(int dir_fd, const char *path, struct buf *to) must_check;
 /* The same of a file of our own process: /proc/self/NAME. */
 int kernel_file_load_own(int root_fd, const char *name, struct buf *to, struct err *err) must_check;
-/* The directory of our own open files, for kernel_list_next(): the fd, or -errno. */
+/* The directory of our own open files, for kernel_file_list_next(): the fd, or -errno. */
 int kernel_file_open_own_fds(int root_fd) must_check;
 /* The loaded text, for a parser. */
 struct scan kernel_file_text(const struct buf *b);
@@ -34,7 +34,7 @@ struct kernel_mount {
 	struct scan device, root, point, type, options; /* "8:1"; options of the file system */
 };
 
-bool kernel_mount_parse(struct scan line, struct kernel_mount *ret);
+bool kernel_file_parse_mount(struct scan line, struct kernel_mount *ret);
 
 /* Names in a directory, one at a time, without allocation. */
 struct kernel_list {
@@ -42,11 +42,11 @@ struct kernel_list {
 	char entries[16 << 10];
 };
 
-void kernel_list_begin(struct kernel_list *l);
+void kernel_file_list_begin(struct kernel_list *l);
 /* The next name ("." and ".." are left out), valid until the next call; NULL at the end, or with an
  * error. */
-const char *kernel_list_next(struct kernel_list *l, int dir_fd, int *ret_error);
+const char *kernel_file_list_next(struct kernel_list *l, int dir_fd, int *ret_error);
 /* The next pid or tid that a directory is named for; 0 at the end, or with an error. */
-pid_t kernel_list_next_pid(struct kernel_list *l, int dir_fd, int *ret_error);
+pid_t kernel_file_list_next_pid(struct kernel_list *l, int dir_fd, int *ret_error);
 /* The kernel's id of this boot, 36 characters. False: it is not known. */
 bool kernel_file_boot_id(int root_fd, char ret[static 37]);

@@ -82,8 +82,8 @@ static pid_t search(int root_fd, struct process_reader *reader, const struct wan
 	size_t n = 0;
 	int error;
 
-	kernel_list_begin(list);
-	while (fd >= 0 && !found && (pid = kernel_list_next_pid(list, fd, &error))) {
+	kernel_file_list_begin(list);
+	while (fd >= 0 && !found && (pid = kernel_file_list_next_pid(list, fd, &error))) {
 		requests[n++] = request_for(pid);
 		if (n < PROCESS_READER_BATCH)
 			continue;

@@ -85,7 +85,7 @@ size_t process_lookup_threads(struct process_reader *r, pid_t pid, unsigned file
 	fd = openat(process_reader_proc_fd(r), path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
-	while (n < max && (tid = kernel_list_next_pid(list, fd, &error)) > 0)
+	while (n < max && (tid = kernel_file_list_next_pid(list, fd, &error)) > 0)
 		ret[n++] = (struct process_request){ .pid = pid,
 			                             .tid = tid,
 			                             .files = files_wanted };

@@ -122,8 +122,8 @@ static bool count_fds(struct worker *w, int dir_fd, uint64_t *ret)
 	fd = openat(dir_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	kernel_list_begin(&w->fds);
-	while (kernel_list_next(&w->fds, fd, &error))
+	kernel_file_list_begin(&w->fds);
+	while (kernel_file_list_next(&w->fds, fd, &error))
 		n++;
 	*ret = n;
 	return error == 0;
@@ -148,8 +148,9 @@ static bool has_open(struct worker *w, int dir_fd, const struct process_request 
 
 	if (fd < 0)
 		return false;
-	kernel_list_begin(&w->fds);
-	for (int i = 0; i < DEVICE_FDS_MAX && (name = kernel_list_next(&w->fds, fd, &error)); i++)
+	kernel_file_list_begin(&w->fds);
+	for (int i = 0; i < DEVICE_FDS_MAX && (name = kernel_file_list_next(&w->fds, fd, &error));
+	     i++)
 		if (readlinkat(fd, name, target, len) == (ssize_t)len &&
 		    memcmp(target, q->device, len) == 0 && is_open_for(fd, name, q->device_mode))
 			return true;
@@ -248,8 +249,8 @@ static ssize_t read_drm_files(struct worker *w, int dir_fd, char *to, size_t cap
 
 	if (fd < 0)
 		return -errno;
-	kernel_list_begin(&w->fds);
-	while ((name = kernel_list_next(&w->fds, fd, &error))) {
+	kernel_file_list_begin(&w->fds);
+	while ((name = kernel_file_list_next(&w->fds, fd, &error))) {
 		ssize_t n = readlinkat(fd, name, target, sizeof target - 1);
 
 		target[MAX(n, 0)] = '\0';

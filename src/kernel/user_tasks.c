@@ -28,8 +28,8 @@ uint64_t user_tasks_count(int root_fd, uid_t uid)
 	pid_t pid;
 	int error;
 
-	kernel_list_begin(list);
-	while (fd >= 0 && (pid = kernel_list_next_pid(list, fd, &error))) {
+	kernel_file_list_begin(list);
+	while (fd >= 0 && (pid = kernel_file_list_next_pid(list, fd, &error))) {
 		snprintf(path, sizeof path, "%d", pid);
 		if (fstatat(fd, path, &st, 0) == 0 && st.st_uid == uid)
 			n += count_threads(fd, pid);

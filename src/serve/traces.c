@@ -244,8 +244,8 @@ static bool delete_oldest(struct traces *t, uid_t uid)
 	snprintf(prefix, sizeof prefix, "%u-", uid);
 	if (lseek(t->dir_fd, 0, SEEK_SET) < 0)
 		return false;
-	kernel_list_begin(&list);
-	while ((name = kernel_list_next(&list, t->dir_fd, &error))) {
+	kernel_file_list_begin(&list);
+	while ((name = kernel_file_list_next(&list, t->dir_fd, &error))) {
 		if (!is_of(name, prefix))
 			continue;
 		count++;

@@ -68,13 +68,13 @@ bool oom_watch_find_limit(int root_fd, const struct cgroup_dir *from, struct oom
 {
 	char path[PATH_MAX];
 
-	for (size_t len = strlen(from->path); len; len = cgroup_dir_above(from, len)) {
+	for (size_t len = strlen(from->path); len; len = cgroup_map_dir_above(from, len)) {
 		cleanup(closep) int fd = -1;
 
 		snprintf(path, sizeof path, "%.*s", (int)len, from->path);
 		fd = openat(root_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (fd >= 0 && cgroup_limit_memory_is_full(fd, from->is_v2, &ret->bytes)) {
-			cgroup_dir_name(from, len, ret->group, sizeof ret->group);
+			cgroup_map_dir_name(from, len, ret->group, sizeof ret->group);
 			return true;
 		}
 	}

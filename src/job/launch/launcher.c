@@ -348,8 +348,8 @@ static void list_inherited(struct launcher *l)
 	const char *name;
 	int error;
 
-	kernel_list_begin(&list);
-	while (dir_fd >= 0 && (name = kernel_list_next(&list, dir_fd, &error))) {
+	kernel_file_list_begin(&list);
+	while (dir_fd >= 0 && (name = kernel_file_list_next(&list, dir_fd, &error))) {
 		struct scan s = scan_str(name);
 		uint64_t fd;
 		int flags, *slot;

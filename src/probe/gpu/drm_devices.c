@@ -95,8 +95,8 @@ static void find_nodes(int device_fd, struct drm_device *to)
 
 	if (fd < 0)
 		return;
-	kernel_list_begin(&list);
-	while (n < DRM_NODES_MAX && (name = kernel_list_next(&list, fd, &error)))
+	kernel_file_list_begin(&list);
+	while (n < DRM_NODES_MAX && (name = kernel_file_list_next(&list, fd, &error)))
 		if (strncmp(name, "card", 4) == 0 || strncmp(name, "render", 6) == 0)
 			copy_text(scan_str(name), to->nodes[n++], DRM_TEXT_SHORT);
 }
@@ -170,8 +170,8 @@ void drm_devices_find(int root_fd, struct drm_devices *d)
 
 	if (fd < 0)
 		return;
-	kernel_list_begin(&list);
-	while ((name = kernel_list_next(&list, fd, &error)))
+	kernel_file_list_begin(&list);
+	while ((name = kernel_file_list_next(&list, fd, &error)))
 		if (is_card(name, &card))
 			cards[card] = true;
 	for (card = 0; card < CARDS_MAX; card++)
@@ -235,8 +235,8 @@ void drm_read_sensors(int device_fd, struct gpu_readings *to)
 
 	if (fd < 0)
 		return;
-	kernel_list_begin(&list);
-	while ((name = kernel_list_next(&list, fd, &error))) {
+	kernel_file_list_begin(&list);
+	while ((name = kernel_file_list_next(&list, fd, &error))) {
 		cleanup(closep) int sensors_fd = openat(fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 		if (sensors_fd < 0)

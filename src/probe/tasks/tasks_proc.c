@@ -93,8 +93,8 @@ static void read_stand_in(struct tasks_proc *self, unsigned want, struct proc_sa
 
 	snprintf(path, sizeof path, "%d/task", ret->id.pid);
 	tasks_fd = openat(self->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	kernel_list_begin(list);
-	while (tasks_fd >= 0 && (tid = kernel_list_next_pid(list, tasks_fd, &error))) {
+	kernel_file_list_begin(list);
+	while (tasks_fd >= 0 && (tid = kernel_file_list_next_pid(list, tasks_fd, &error))) {
 		struct process_request q = { .pid = ret->id.pid,
 			                     .tid = tid,
 			                     .files = TASK_FILES,
@@ -178,8 +178,8 @@ static int scan_all(struct tasks_proc *self, struct sample *out, struct err *err
 
 	if (lseek(self->proc_fd, 0, SEEK_SET) < 0)
 		return err_set(err, errno, "rewind '/proc': %s", strerror(errno));
-	kernel_list_begin(&self->pids);
-	while ((pid = kernel_list_next_pid(&self->pids, self->proc_fd, &error)))
+	kernel_file_list_begin(&self->pids);
+	while ((pid = kernel_file_list_next_pid(&self->pids, self->proc_fd, &error)))
 		scan_pid(self, pid, out);
 	read_requests(self, out);
 	if (error < 0)
@@ -230,8 +230,8 @@ static void scan_children(struct tasks_proc *self, pid_t pid, struct sample *out
 	tasks_fd = openat(self->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (tasks_fd < 0)
 		return;
-	kernel_list_begin(&self->threads);
-	while ((tid = kernel_list_next_pid(&self->threads, tasks_fd, &error)))
+	kernel_file_list_begin(&self->threads);
+	while ((tid = kernel_file_list_next_pid(&self->threads, tasks_fd, &error)))
 		scan_children_of_thread(self, pid, tid, out);
 	read_requests(self, out);
 }
