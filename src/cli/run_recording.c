@@ -342,7 +342,7 @@ static void explain(const struct run_recording *r, const struct job *job,
 	if (!is_failed)
 		return;
 	verdict_rules_judge(job, &report.facts, &verdict);
-	verdict_line(job, &verdict, to);
+	verdict_view_line(job, &verdict, to);
 }
 
 void run_recording_print_end(struct run_recording *r, const struct engine_totals *totals)

@@ -146,7 +146,7 @@ static int check_conditions(const struct cli *cli, const struct diff_input *in)
 		if (diff_condition_check(c, diff_condition_pair(c, in->a, in->b)) == DIFF_NO)
 			continue;
 		status = CLI_FAILED;
-		diff_condition_words(c, in->a, in->b, unicode, &text);
+		diff_verdict_condition_words(c, in->a, in->b, unicode, &text);
 		log_error("failed: %.*s (%s)", (int)scan_left(&c->text), c->text.p, text.at);
 	}
 	return status;

@@ -81,7 +81,7 @@ static int show_markdown(const struct report *report)
 	struct verdict verdict = { 0 };
 
 	judge(report, &verdict);
-	report_markdown(report, &verdict, &out);
+	report_view_markdown(report, &verdict, &out);
 	return cli_print(&out);
 }
 

@@ -99,7 +99,7 @@ static int check(struct cli *cli, struct request *rq, int words)
 		return cli_usage(cli, "takes options only");
 	if (rq->interval_ns < INTERVAL_MIN_NS || rq->interval_ns > INTERVAL_MAX_NS)
 		return cli_usage(cli, "--interval: write a time from 0.05s to 1h");
-	if (!snapshot_sort_parse(rq->sort_name, &rq->sort))
+	if (!snapshot_view_parse_sort(rq->sort_name, &rq->sort))
 		return cli_usage(cli, "--sort '%s': write share, cpu, rss or pid", rq->sort_name);
 	return CLI_OK;
 }

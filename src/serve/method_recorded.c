@@ -169,7 +169,7 @@ static void write_markdown(struct json *j, const struct report *report, const st
 {
 	cleanup(buf_done) struct buf text = { 0 };
 
-	report_markdown(report, v, &text);
+	report_view_markdown(report, v, &text);
 	put_buf(j, "markdown", &text);
 }
 

@@ -160,8 +160,8 @@ void diff_verdict(const struct report *a, const struct report *b, const struct d
 
 /* ---- a condition ------------------------------------------------------------------------------ */
 
-void diff_condition_words(const struct diff_condition *c, const struct report *a,
-                          const struct report *b, bool unicode, struct buf *to)
+void diff_verdict_condition_words(const struct diff_condition *c, const struct report *a,
+                                  const struct report *b, bool unicode, struct buf *to)
 {
 	struct diff_pair pair = diff_condition_pair(c, a, b);
 	enum metric_unit unit = diff_condition_unit(c);

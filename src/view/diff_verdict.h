@@ -12,5 +12,5 @@ void diff_verdict(const struct report *a, const struct report *b, const struct d
 /* "≥1.24×", "12.3×", "<0.01×" */
 struct words diff_ratio_words(const char *sign, double ratio, bool unicode);
 /* "CPU 13s, 1.31× of 10s"; if it is not decided, why. */
-void diff_condition_words(const struct diff_condition *c, const struct report *a,
-                          const struct report *b, bool unicode, struct buf *to);
+void diff_verdict_condition_words(const struct diff_condition *c, const struct report *a,
+                                  const struct report *b, bool unicode, struct buf *to);

@@ -378,7 +378,7 @@ static void condition_json(struct json *j, const struct diff_input *in,
 	enum diff_answer answer = diff_condition_check(c, diff_condition_pair(c, in->a, in->b));
 	cleanup(buf_done) struct buf text = { 0 };
 
-	diff_condition_words(c, in->a, in->b, true, &text);
+	diff_verdict_condition_words(c, in->a, in->b, true, &text);
 	json_begin_object(j);
 	json_key(j, "condition");
 	json_strn(j, c->text.p, scan_left(&c->text));

@@ -458,7 +458,7 @@ void report_view_details(const struct report *r, struct canvas *to)
 		put_details(r, to);
 }
 
-void report_markdown(const struct report *r, const struct verdict *v, struct buf *to)
+void report_view_markdown(const struct report *r, const struct verdict *v, struct buf *to)
 {
 	struct canvas_page page = { .out = to };
 	struct canvas *canvas = CANVAS_PAGE(canvas_markdown, &page);

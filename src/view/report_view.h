@@ -16,6 +16,6 @@ void report_view_verdict(const struct report *r, const struct verdict *v, struct
 void report_view_totals(const struct report *r, struct canvas *to);
 void report_view_details(const struct report *r, struct canvas *to);
 /* All of them as Markdown. */
-void report_markdown(const struct report *r, const struct verdict *v, struct buf *to);
+void report_view_markdown(const struct report *r, const struct verdict *v, struct buf *to);
 /* The report as plain text, as wide as REPORT_TEXT_COLUMNS. */
 void report_view_text(const struct report *r, struct buf *to);

@@ -31,7 +31,8 @@ struct run_record {
 	const char *side_path; /* the database it is in until it can be imported; NULL: the store.
 	                          Without a state_dir, no verb finds it before that */
 	const struct run_anomalies *notes; /* NULL: none */
-	const char *why; /* it failed: the cause in one line (verdict_line); NULL: only its own end is known */
+	const char *
+		why; /* it failed: the cause in one line (verdict_view_line); NULL: only its own end is known */
 	const struct next_request *next; /* NULL: not known */
 	pid_t watched_pid;       /* of a process that ran before; 0: it was started by us */
 	uint64_t watched_age_ns; /* … for so long */

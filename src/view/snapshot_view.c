@@ -20,7 +20,7 @@ static const char *const sort_names[] = {
 	[SORT_PID] = "pid",
 };
 
-bool snapshot_sort_parse(const char *name, enum snapshot_sort *ret)
+bool snapshot_view_parse_sort(const char *name, enum snapshot_sort *ret)
 {
 	for (size_t i = 0; i < ARRAY_LEN(sort_names); i++)
 		if (strcmp(name, sort_names[i]) == 0) {

@@ -25,7 +25,7 @@ struct snapshot_view {
 
 extern const struct table_columns snapshot_view_columns; /* of its processes */
 
-bool snapshot_sort_parse(const char *name,
-                         enum snapshot_sort *ret); /* "cpu", "rss", "pid", "share" */
+bool snapshot_view_parse_sort(const char *name,
+                              enum snapshot_sort *ret); /* "cpu", "rss", "pid", "share" */
 void snapshot_view_put(const struct snapshot *snap, const struct snapshot_view *view,
                        struct canvas *to);

@@ -203,7 +203,7 @@ static void put_end(const struct job *job, const struct evidence *end, struct bu
 		buf_printf(to, " of %s", process_words(end).at);
 }
 
-void verdict_line(const struct job *job, const struct verdict *v, struct buf *to)
+void verdict_view_line(const struct job *job, const struct verdict *v, struct buf *to)
 {
 	const struct evidence *end = find_end(v);
 

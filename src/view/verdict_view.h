@@ -16,4 +16,4 @@ void verdict_view(const struct verdict_page *page, struct canvas *to);
 void verdict_view_reasons(const struct verdict_page *page, struct canvas *to);
 void verdict_view_json(const struct verdict_page *page, struct json *j);
 /* The text after "FAILED:": how it ended and, if that does not show it, the cause. */
-void verdict_line(const struct job *job, const struct verdict *v, struct buf *to);
+void verdict_view_line(const struct job *job, const struct verdict *v, struct buf *to);

@@ -231,12 +231,12 @@ static void assert_words(const char *text, const struct report *a, const struct 
 	struct buf out = { 0 };
 
 	assert_int_equal(diff_condition_parse(scan_str(text), &c, &err), 0);
-	diff_condition_words(&c, a, b, true, &out);
+	diff_verdict_condition_words(&c, a, b, true, &out);
 	assert_string_equal(out.at, wanted);
 	buf_done(&out);
 }
 
-static void test_diff_condition_words__describe_what_was_found(void **state)
+static void test_diff_verdict_condition_words__describe_what_was_found(void **state)
 {
 	struct report a = { .job = kit_good_job() }, b = { .job = kit_oom_job() };
 
@@ -269,5 +269,5 @@ RUN_TESTS(TEST(test_diff_bound__knows_what_a_ratio_of_bounds_means),
           TEST(test_diff_verdict__distinguishes_a_failure_from_speed),
           TEST(test_diff_verdict__takes_the_largest_process_where_used_is_missing),
           TEST(test_diff_view__of_a_median_names_the_runs),
-          TEST(test_diff_condition_words__describe_what_was_found),
+          TEST(test_diff_verdict_condition_words__describe_what_was_found),
           TEST(test_diff_view__of_jobs_without_data_is_short))

@@ -212,14 +212,14 @@ static void test_report__shows_all_of_a_job(void **state)
 	report_done(&r);
 }
 
-static void test_report_markdown__shows_all_of_a_job(void **state)
+static void test_report_view_markdown__shows_all_of_a_job(void **state)
 {
 	struct report r = full_report();
 	const struct verdict verdict = { 0 };
 	struct buf out = { 0 };
 
 	report_end(&r);
-	report_markdown(&r, &verdict, &out);
+	report_view_markdown(&r, &verdict, &out);
 	assert_golden("report.md", &out);
 	buf_done(&out);
 	report_done(&r);
@@ -621,7 +621,7 @@ int main(void)
 		TEST(test_verdict_advice__finds_the_disk_of_a_relative_name),
 		TEST(test_report_view__shows_a_limit_once),
 		TEST(test_report__shows_all_of_a_job),
-		TEST(test_report_markdown__shows_all_of_a_job),
+		TEST(test_report_view_markdown__shows_all_of_a_job),
 		TEST(test_report__shows_no_share_of_a_core_for_a_job_of_milliseconds),
 		TEST(test_report__states_when_there_is_no_data),
 		TEST(test_report__names_what_is_missing),

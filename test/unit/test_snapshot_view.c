@@ -209,10 +209,10 @@ static void test_snapshot_sort__knows_its_names(void **state)
 {
 	enum snapshot_sort sort = SORT_RSS;
 
-	assert_true(snapshot_sort_parse("cpu", &sort));
+	assert_true(snapshot_view_parse_sort("cpu", &sort));
 	assert_int_equal(sort, SORT_CPU);
-	assert_false(snapshot_sort_parse("", &sort));
-	assert_false(snapshot_sort_parse("memory", &sort));
+	assert_false(snapshot_view_parse_sort("", &sort));
+	assert_false(snapshot_view_parse_sort("memory", &sort));
 	assert_int_equal(sort, SORT_CPU);
 }
 
