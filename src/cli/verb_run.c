@@ -127,7 +127,7 @@ static void finish(struct run *run, struct jobhost *host, struct engine_totals *
 static int give_up(struct run *run, struct jobhost *host, struct err *err)
 {
 	int status = cli_command_failed(run->host.argv[0], err);
-	struct job job = jobhost_job(host)->job;
+	struct job job = jobhost_row(host)->job;
 	struct engine_totals totals;
 
 	run_capture_end(run->capture, run->options.out);
@@ -188,7 +188,7 @@ static int run_job(struct run *run)
 		return run_unrecorded(run, &err);
 	run->announcer = run_announcer_new(
 		loop, &(struct run_announcer_options){ .engine = jobhost_engine(host),
-	                                               .job = jobhost_job(host),
+	                                               .job = jobhost_row(host),
 	                                               .pid = jobhost_pid(host) });
 	open_door(run, loop, host);
 	if (jobhost_start(host, &err) < 0)

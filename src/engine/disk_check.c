@@ -22,11 +22,11 @@ static void report(struct jobhost *h, const struct disk_place *p, const char *na
 	if (!p->is_known || !p->total_bytes)
 		return;
 	if (p->is_read_only)
-		emit_event(h, EVENT_DISK, EVENT_DISK_READ_ONLY, 0, name);
+		jobhost_emit(h, EVENT_DISK, EVENT_DISK_READ_ONLY, 0, name);
 	else if (p->free_inodes <= FULL_INODES)
-		emit_event(h, EVENT_DISK, EVENT_DISK_INODES, p->free_inodes, name);
+		jobhost_emit(h, EVENT_DISK, EVENT_DISK_INODES, p->free_inodes, name);
 	else if (p->free_bytes < FULL_BYTES)
-		emit_event(h, EVENT_DISK, EVENT_DISK_FULL, p->free_bytes, name);
+		jobhost_emit(h, EVENT_DISK, EVENT_DISK_FULL, p->free_bytes, name);
 }
 
 /* The files that the command names, also within a script: of=/data/out, '>/data/out', open("/data/out"). */
@@ -67,14 +67,14 @@ void disk_check(struct jobhost *h)
 	const char *temporary = getenv("TMPDIR");
 	unsigned n;
 
-	if (!has_failed(h))
+	if (!jobhost_has_failed(h))
 		return;
 	text_copy(places[CWD].path, sizeof places[CWD].path, ".");
 	text_copy(places[TEMPORARY].path, sizeof places[TEMPORARY].path,
 	          temporary && *temporary ? temporary : "/tmp");
-	n = add_named(job_of(h)->command, places);
+	n = add_named(jobhost_job(h)->command, places);
 	disk_state_read(places, n, PATIENCE_NS);
-	report(h, &places[CWD], job_of(h)->cwd);
+	report(h, &places[CWD], jobhost_job(h)->cwd);
 	report(h, &places[OUTPUT], "standard output");
 	report(h, &places[ERRORS], "standard error");
 	report(h, &places[TEMPORARY], places[TEMPORARY].path);

@@ -25,7 +25,7 @@
 
 static bool is_out_of_time(const struct jobhost *h)
 {
-	return job_of(h)->limits_hit & 1u << JOB_LIMIT_TIME;
+	return jobhost_job(h)->limits_hit & 1u << JOB_LIMIT_TIME;
 }
 
 /* ---- leftovers: processes that outlive the command ------------------------------------------- */
@@ -37,14 +37,14 @@ static void signal_all(struct jobhost *h, int signo)
 
 	if (h->group && job_cgroup_kill(h->group, signo, &err) == 0)
 		return;
-	for (size_t it = 0; map_next(&jobs_of(h)->members.living, &it, &slot);) {
+	for (size_t it = 0; map_next(&jobhost_jobs(h)->members.living, &it, &slot);) {
 		struct proc_id id = { (pid_t)slot.key, slot.value };
 		int pidfd = (int)syscall(SYS_pidfd_open, id.pid, 0);
 
 		if (pidfd < 0)
 			continue;
 		/* Checked once the pidfd holds it: the pid may have been reused. */
-		if (process_lookup_exists(jobs_of(h)->reader, id))
+		if (process_lookup_exists(jobhost_jobs(h)->reader, id))
 			(void)syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0);
 		close(pidfd);
 	}
@@ -53,13 +53,13 @@ static void signal_all(struct jobhost *h, int signo)
 /* Counted in /proc: an exit may not have been reported yet. */
 static uint64_t count_living(struct jobhost *h)
 {
-	struct process_reader *reader = jobs_of(h)->reader;
+	struct process_reader *reader = jobhost_jobs(h)->reader;
 	struct proc_id ids[PROCESS_READER_BATCH];
 	struct map_slot slot;
 	uint64_t alive = 0;
 	size_t n = 0;
 
-	for (size_t it = 0; map_next(&jobs_of(h)->members.living, &it, &slot);) {
+	for (size_t it = 0; map_next(&jobhost_jobs(h)->members.living, &it, &slot);) {
 		ids[n++] = (struct proc_id){ (pid_t)slot.key, slot.value };
 		if (n < PROCESS_READER_BATCH)
 			continue;
@@ -72,7 +72,7 @@ static uint64_t count_living(struct jobhost *h)
 /* Where births are not reported, there may be processes that no tick has found yet. */
 static void find_new_processes(struct jobhost *h)
 {
-	if (jobs_of(h)->sources.births)
+	if (jobhost_jobs(h)->sources.births)
 		engine_read_events(h->engine);
 	else if (launcher_has_children(h->launcher))
 		engine_tick(h->engine);
@@ -125,7 +125,7 @@ static void wait_for_leftovers(struct jobhost *h)
 static void on_time_limit(void *self)
 {
 	struct jobhost *h = self;
-	struct job *job = job_of(h);
+	struct job *job = jobhost_job(h);
 
 	if (is_out_of_time(h)) {
 		signal_all(h, SIGKILL);
@@ -133,8 +133,8 @@ static void on_time_limit(void *self)
 		return;
 	}
 	job->limits_hit |= 1u << JOB_LIMIT_TIME;
-	emit_event(h, EVENT_LIMIT, "time", job->limit[JOB_LIMIT_TIME],
-	           "the time limit was reached: SIGTERM to the whole job");
+	jobhost_emit(h, EVENT_LIMIT, "time", job->limit[JOB_LIMIT_TIME],
+	             "the time limit was reached: SIGTERM to the whole job");
 	record_living(h);
 	terminate_all(h);
 	loop_timer_set(h->limit_timer, clock_mono_ns() + h->options.grace_ns);
@@ -151,7 +151,7 @@ static void on_dying(void *self)
 	if (!h->engine)
 		return;
 	engine_read_events(h->engine);
-	if (!jobs_of(h)->sources.totals)
+	if (!jobhost_jobs(h)->sources.totals)
 		h->used_up_cpu_ns = process_peek_used_up_cpu_ns(h->root_fd, h->command.pid);
 }
 
@@ -165,8 +165,8 @@ static void emit_end(struct jobhost *h, const struct launch_end *end)
 		           .signal = end->signal,
 		           .core_dumped = end->core_dumped };
 
-	if (!jobs_of(h)->sources.births &&
-	    map_get(&jobs_of(h)->members.living, (uint64_t)end->pid, &e.id.start_ticks))
+	if (!jobhost_jobs(h)->sources.births &&
+	    map_get(&jobhost_jobs(h)->members.living, (uint64_t)end->pid, &e.id.start_ticks))
 		(void)engine_emit(h->engine, &e, NULL, NULL);
 }
 
@@ -213,12 +213,12 @@ static void on_ended(void *self, const struct launch_end *end)
 	record_end(h, end);
 	disk_check(h);
 	if (end->signal == SIGKILL && h->used_up_cpu_ns && !is_out_of_time(h))
-		emit_event(h, EVENT_LIMIT, EVENT_FOR_CPU_LIMIT, h->used_up_cpu_ns,
-		           "the command had used up its limit of CPU time when it was killed");
+		jobhost_emit(h, EVENT_LIMIT, EVENT_FOR_CPU_LIMIT, h->used_up_cpu_ns,
+		             "the command had used up its limit of CPU time when it was killed");
 	w->has_outlived = !is_out_of_time(h); /* else we signalled all of them */
 	find_new_processes(h);
 	w->outlived = w->leaked = count_living(h);
-	if (w->outlived && has_failed(h))
+	if (w->outlived && jobhost_has_failed(h))
 		record_living(h);
 	if (w->outlived && (h->options.waits || h->options.kills_leftovers || is_out_of_time(h)))
 		wait_for_leftovers(h);
@@ -236,7 +236,7 @@ static void on_forward(void *self, int signo, pid_t from_pid, uint32_t from_uid)
 	if (!h->engine)
 		return;
 	forwarded_signals_add(&h->forwarded, h->root_fd, signo, from_pid, from_uid);
-	if (jobs_of(h)->sources.totals)
+	if (jobhost_jobs(h)->sources.totals)
 		return;
 	forwarded_signals_name(&h->forwarded, &e);
 	(void)engine_emit(h->engine, &e, NULL, NULL);
@@ -252,7 +252,7 @@ static void on_group_signal(void *self, int signo, pid_t from_pid, uint32_t from
 		           .sender_pid = from_pid,
 		           .sender_uid = from_uid };
 
-	if (!h->engine || jobs_of(h)->sources.totals)
+	if (!h->engine || jobhost_jobs(h)->sources.totals)
 		return;
 	if (from_pid > 0)
 		process_peek_comm(h->root_fd, from_pid, e.sender_comm);
@@ -307,7 +307,7 @@ static int fork_command(struct jobhost *h, struct err *err)
 
 static void record_start(struct jobhost *h)
 {
-	job_of(h)->started_ns = clock_wall_ns();
+	jobhost_job(h)->started_ns = clock_wall_ns();
 	h->watched->accounting.started_boot_ns = clock_boot_ns();
 	h->started_mono_ns = clock_mono_ns();
 }
@@ -317,30 +317,30 @@ static void add_command(struct jobhost *h)
 {
 	struct event e = { .kind = EVENT_SPAWN,
 		           .boot_ns = h->watched->accounting.started_boot_ns,
-		           .wall_ns = job_of(h)->started_ns,
+		           .wall_ns = jobhost_job(h)->started_ns,
 		           .id.pid = launcher_pid(h->launcher),
 		           .ppid = getpid(),
-		           .uid = job_of(h)->uid,
+		           .uid = jobhost_job(h)->uid,
 		           .comm = "proctor" };
 
 	e.id.start_ticks = process_peek_start(h->root_fd, e.id.pid);
 	h->command = h->watched->end_facts.command = e.id;
-	members_add(&jobs_of(h)->members, &jobs_of(h)->roster, e.id,
-	            (struct job_ref){ .job = job_of(h)->handle });
+	members_add(&jobhost_jobs(h)->members, &jobhost_jobs(h)->roster, e.id,
+	            (struct job_ref){ .job = jobhost_job(h)->handle });
 	(void)engine_emit(h->engine, &e, NULL, NULL);
 }
 
 /* The kernel reports the larger one of this and of what its program had, unless BPF is more exact. */
 static void read_inherited_peak(struct jobhost *h)
 {
-	if (!jobs_of(h)->sources.totals)
+	if (!jobhost_jobs(h)->sources.totals)
 		h->watched->accounting.inherited_peak_bytes = process_peek_peak(h->root_fd,
 		                                                                h->command.pid);
 }
 
 static void add_job(struct jobhost *h)
 {
-	struct jobs *jobs = jobs_of(h);
+	struct jobs *jobs = jobhost_jobs(h);
 	struct job *job;
 
 	h->watched = jobs_add(jobs, h->options.job); /* the first: there is room */
@@ -348,7 +348,7 @@ static void add_job(struct jobhost *h)
 	h->watched->is_launched = true;
 	h->watched->hooks = &jobhost_hooks;
 	h->watched->hooks_self = h;
-	job = job_of(h);
+	job = jobhost_job(h);
 	jobs->root = (struct members_root){ .pid = getpid(),
 		                            .to.job = job->handle,
 		                            .is_helper = is_helper };
@@ -390,9 +390,10 @@ static void commit_start(struct jobhost *h)
 	    engine_await_stored(h->engine, engine_store_jobs(h->engine), false,
 	                        COMMIT_PATIENCE_NS) != STORED_YES &&
 	    clock_mono_ns() - begin_ns >= COMMIT_PATIENCE_NS)
-		emit_event(h, EVENT_RECORDER, "", 0,
-		           "the command began before its job was stored: the store took more than "
-		           "50 ms");
+		jobhost_emit(
+			h, EVENT_RECORDER, "", 0,
+			"the command began before its job was stored: the store took more than "
+			"50 ms");
 }
 
 int jobhost_start(struct jobhost *h, struct err *err)
@@ -402,15 +403,15 @@ int jobhost_start(struct jobhost *h, struct err *err)
 	commit_start(h);
 	record_start(h); /* the command has not waited for the store */
 	add_command(h);
-	job_add_to_tier(job_of(h), engine_trace_command(h->engine, h->command));
-	job_add_to_tier(job_of(h), h->options.capture ? CAPTURE_TIER : NULL);
+	job_add_to_tier(jobhost_job(h), engine_trace_command(h->engine, h->command));
+	job_add_to_tier(jobhost_job(h), h->options.capture ? CAPTURE_TIER : NULL);
 	if (limit_ns)
 		launcher_set_deadline(h->launcher, h->started_mono_ns + limit_ns);
 	read_inherited_peak(h);
 	if (launcher_release(h->launcher, err) < 0)
 		return -err->code;
 	oom_watch_begin(&h->oom, h->root_fd, clock_boot_ns());
-	allowance_find(h->root_fd, 0, job_of(h)); /* the command began with what we have */
+	allowance_find(h->root_fd, 0, jobhost_job(h)); /* the command began with what we have */
 	if (limit_ns)
 		h->limit_timer = loop_add_timer(h->loop, h->started_mono_ns + limit_ns,
 		                                on_time_limit, h);
@@ -419,9 +420,9 @@ int jobhost_start(struct jobhost *h, struct err *err)
 
 void jobhost_fail(struct jobhost *h, int status, const char *why)
 {
-	members_drop(&jobs_of(h)->members, &jobs_of(h)->roster, h->command);
+	members_drop(&jobhost_jobs(h)->members, &jobhost_jobs(h)->roster, h->command);
 	record_end(h, &(struct launch_end){ .has_exit_code = true, .exit_code = status });
-	emit_event(h, EVENT_RECORDER, "", 0, why);
+	jobhost_emit(h, EVENT_RECORDER, "", 0, why);
 }
 
 int jobhost_run(struct jobhost *h, struct err *err)
@@ -442,7 +443,7 @@ static void *move_leftovers(void *self)
  * them, because that takes a while. */
 static void release_leftovers(struct jobhost *h)
 {
-	bool was_just_sampled = !jobs_of(h)->sources.births && !h->leftover_timer;
+	bool was_just_sampled = !jobhost_jobs(h)->sources.births && !h->leftover_timer;
 
 	if (h->group)
 		h->is_moving = pthread_create(&h->mover, NULL, move_leftovers, h) == 0;
@@ -463,8 +464,8 @@ static bool is_awaited(void *self, struct proc_id id)
 {
 	struct jobhost *h = self;
 
-	return job_roster_find(&jobs_of(h)->roster, id).job >= 0 &&
-	       !(is_first_to_end(h) && id.pid == h->end.pid);
+	return job_roster_find(&jobhost_jobs(h)->roster, id).job >= 0 &&
+	       !(jobhost_is_first_to_end(h) && id.pid == h->end.pid);
 }
 
 void jobhost_finish(struct jobhost *h, struct engine_totals *ret_totals)
@@ -504,7 +505,7 @@ struct engine *jobhost_engine(struct jobhost *h)
 	return h->engine;
 }
 
-const struct job_row *jobhost_job(const struct jobhost *h)
+const struct job_row *jobhost_row(const struct jobhost *h)
 {
 	return h->watched->row;
 }

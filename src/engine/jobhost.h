@@ -45,5 +45,5 @@ DEFINE_CLEANUP(struct jobhost *, jobhost_free)
 const struct launch_end *jobhost_end(const struct jobhost *h); /* how the command ended */
 struct engine *jobhost_engine(struct jobhost *h);
 /* The job and its sheets as they are now. */
-const struct job_row *jobhost_job(const struct jobhost *h);
+const struct job_row *jobhost_row(const struct jobhost *h);
 pid_t jobhost_pid(const struct jobhost *h); /* of the command */

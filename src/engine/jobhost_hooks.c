@@ -35,7 +35,7 @@ static void fill_in_totals(const struct jobhost *h, struct event *e)
 static void complete_events(void *self, struct snapshot *snap)
 {
 	struct jobhost *h = self;
-	bool knows_totals = is_first_to_end(h);
+	bool knows_totals = jobhost_is_first_to_end(h);
 
 	if (!knows_totals && !h->forwarded.count)
 		return;
@@ -63,7 +63,8 @@ static uint64_t peak_above_now(const struct jobhost *h, const struct snapshot *s
 			continue;
 		if (e->kind == EVENT_SPAWN)
 			more--;
-		else if (e->kind == EVENT_EXIT && !process_lookup_exists(jobs_of(h)->reader, e->id))
+		else if (e->kind == EVENT_EXIT &&
+		         !process_lookup_exists(jobhost_jobs(h)->reader, e->id))
 			more++;
 		most = MAX(most, more);
 	}
@@ -89,20 +90,21 @@ static uint64_t most_user_tasks(const struct jobhost *h, const struct snapshot *
  * reached, or was a moment ago in a job too short to be sampled. */
 static void check_user_pids(struct jobhost *h, const struct snapshot *snap)
 {
-	struct job *job = job_of(h);
+	struct job *job = jobhost_job(h);
 	uint64_t most = job->limit[JOB_LIMIT_USER_PIDS];
 
 	if (!most || job->limits_hit >> JOB_LIMIT_USER_PIDS & 1 || most_user_tasks(h, snap) < most)
 		return;
 	job->limits_hit |= 1u << JOB_LIMIT_USER_PIDS;
-	emit_event(h, EVENT_LIMIT, "pids", most, "the user has as many tasks as the limit allows");
+	jobhost_emit(h, EVENT_LIMIT, "pids", most,
+	             "the user has as many tasks as the limit allows");
 }
 
 /* A job within this one may have a group of its own. Where that group counts the kills (v1), ours only
  * shows that it was full. */
 static bool is_full_of_nested(const struct jobhost *h)
 {
-	uint64_t limit = job_of(h)->limit[JOB_LIMIT_MEM];
+	uint64_t limit = jobhost_job(h)->limit[JOB_LIMIT_MEM];
 
 	return limit && h->watched->accounting.oom_kills &&
 	       readings_or(&h->group_readings, CGROUP_MEM_PEAK, 0) + CHARGE_BATCH_BYTES >= limit;
@@ -126,16 +128,16 @@ static const struct cgroup_readings *measure_group(void *self, const struct snap
 {
 	struct jobhost *h = self;
 
-	if (!jobs_of(h)->sources.totals)
+	if (!jobhost_jobs(h)->sources.totals)
 		watch_oom(h, snap);
 	check_user_pids(h, snap);
 	if (!h->group)
 		return NULL;
 	h->group_readings = (struct cgroup_readings){ 0 };
 	job_cgroup_read(h->group, &h->group_readings);
-	job_of(h)->limits_hit |= job_cgroup_limits_hit(h->group);
+	jobhost_job(h)->limits_hit |= job_cgroup_limits_hit(h->group);
 	if (is_full_of_nested(h))
-		job_of(h)->limits_hit |= 1u << JOB_LIMIT_MEM;
+		jobhost_job(h)->limits_hit |= 1u << JOB_LIMIT_MEM;
 	return &h->group_readings;
 }
 
@@ -169,9 +171,9 @@ static uint64_t took_ns(const struct jobhost *h)
 
 static void end_job(struct jobhost *h)
 {
-	struct job *job = job_of(h);
+	struct job *job = jobhost_job(h);
 	struct figure *peak_at = &job->figures[JOB_FIGURE_PEAK_AT];
-	const struct job_end how = { .status = has_failed(h) ? JOB_FAILED : JOB_COMPLETED,
+	const struct job_end how = { .status = jobhost_has_failed(h) ? JOB_FAILED : JOB_COMPLETED,
 		                     .has_exit_code = h->end.has_exit_code,
 		                     .exit_code = h->end.exit_code,
 		                     .signal = h->end.signal,
@@ -187,7 +189,7 @@ static void end_job(struct jobhost *h)
  * without a tick: nothing is sampled then. */
 static void update_interval(struct jobhost *h, const struct snapshot *snap)
 {
-	struct job *job = job_of(h);
+	struct job *job = jobhost_job(h);
 	uint64_t started_boot_ns = h->watched->accounting.started_boot_ns;
 	uint64_t end_boot_ns = started_boot_ns + job->took_ns;
 
@@ -207,9 +209,9 @@ static void complete_job(void *self, const struct snapshot *snap)
 	struct jobhost *h = self;
 
 	if (h->has_ended)
-		job_of(h)->figures[JOB_FIGURE_COMMAND_TOOK] = (struct figure){ command_ns(h),
-			                                                       QUALITY_EXACT };
-	set_own_cost(job_of(h));
+		jobhost_job(h)->figures[JOB_FIGURE_COMMAND_TOOK] = (struct figure){ command_ns(h),
+			                                                            QUALITY_EXACT };
+	set_own_cost(jobhost_job(h));
 	if (h->is_last)
 		end_job(h);
 	update_interval(h, snap);
@@ -218,9 +220,9 @@ static void complete_job(void *self, const struct snapshot *snap)
 /* The job's own limit, or that of a group around it. */
 static void find_limit(struct jobhost *h, struct cause_facts *facts)
 {
-	if (job_of(h)->limits_hit >> JOB_LIMIT_MEM & 1) {
+	if (jobhost_job(h)->limits_hit >> JOB_LIMIT_MEM & 1) {
 		facts->is_full = true;
-		facts->limit_bytes = job_of(h)->limit[JOB_LIMIT_MEM];
+		facts->limit_bytes = jobhost_job(h)->limit[JOB_LIMIT_MEM];
 	} else if (h->oom.group.path[0] &&
 	           oom_watch_find_limit(h->root_fd, &h->oom.group, &h->oom_limit)) {
 		facts->is_full = true;

@@ -35,31 +35,33 @@ struct jobhost {
 	bool is_moving;
 };
 
-static inline struct job *job_of(const struct jobhost *h)
+static inline struct job *jobhost_job(const struct jobhost *h)
 {
 	return &h->watched->row->job;
 }
 
-static inline struct jobs *jobs_of(const struct jobhost *h)
+static inline struct jobs *jobhost_jobs(const struct jobhost *h)
 {
 	return engine_jobs(h->engine);
 }
 
 /* If no process ended before the command, it has reaped none, and wait4 returned its own usage. */
-static inline bool is_first_to_end(const struct jobhost *h)
+static inline bool jobhost_is_first_to_end(const struct jobhost *h)
 {
 	return h->has_ended && h->watched->row->processes == 1 + h->watched->outlived;
 }
 
-static inline bool has_failed(const struct jobhost *h)
+static inline bool jobhost_has_failed(const struct jobhost *h)
 {
 	return h->has_ended && (!h->end.has_exit_code || h->end.exit_code != 0);
 }
 
-static inline void emit_event(struct jobhost *h, enum event_kind kind, const char *name,
-                              uint64_t count, const char *text)
+static inline void jobhost_emit(struct jobhost *h, enum event_kind kind, const char *name,
+                                uint64_t count, const char *text)
 {
-	const struct event e = { .kind = kind, .job = job_of(h)->handle, .count = (int64_t)count };
+	const struct event e = { .kind = kind,
+		                 .job = jobhost_job(h)->handle,
+		                 .count = (int64_t)count };
 
 	(void)engine_emit(h->engine, &e, name, text);
 }

@@ -165,7 +165,7 @@ static void test_jobhost__closes_sheets_that_are_open_at_the_end(void **state)
 
 	launch(f, &how, argv);
 	assert_int_equal(jobhost_start(f->host, &err), 0);
-	begun.job = jobhost_job(f->host)->job.handle;
+	begun.job = jobhost_row(f->host)->job.handle;
 	assert_int_equal(job_input_begin_sheet(jobhost_engine(f->host), &begun, &num, &err), 0);
 	assert_int_equal(jobhost_run(f->host, &err), 0);
 	jobhost_finish(f->host, &totals);
