@@ -59,7 +59,7 @@ static int open_to_write(struct import *im)
 static int flush(struct import *im, struct err *err)
 {
 	uint64_t added = 0;
-	int r = im->n ? store_put_runs(im->store, im->runs, im->n, im->uid, &added, err) : 0;
+	int r = im->n ? store_import_runs(im->store, im->runs, im->n, im->uid, &added, err) : 0;
 
 	im->n = 0;
 	im->stored += added;

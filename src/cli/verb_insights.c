@@ -33,7 +33,7 @@ static void keep(const struct store_place *place, const struct patterns *found)
 
 	if (store_open(&options, &store, &notice, &err) < 0 ||
 	    (!store_is_side(store) &&
-	     store_put_patterns(store, found->list.at, found->list.len, &err) < 0))
+	     store_update_patterns(store, found->list.at, found->list.len, &err) < 0))
 		log_warn("patterns are not stored: %s", err.msg);
 }
 

@@ -597,7 +597,7 @@ static void store_patterns(struct recorder *r)
 	r->patterns = (struct patterns){ 0 };
 	pthread_mutex_unlock(&r->lock);
 	if (found.list.len && r->store)
-		(void)!store_put_patterns(r->store, found.list.at, found.list.len, &err);
+		(void)!store_update_patterns(r->store, found.list.at, found.list.len, &err);
 	vec_done(&found.list);
 }
 

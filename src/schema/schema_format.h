@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* schema_format.h - the numbers that writers and readers of the database agree on: how
- * ids nest, codes, and the sums over process rows. store/schema.h makes the tables. */
+ * ids nest, codes, and the sums over process rows. store/store_schema.h makes the tables. */
 #pragma once
 
 #include "model/own_process.h"

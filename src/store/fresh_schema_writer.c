@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "store/fresh_schema.h"
-#include "store/schema.h"
+#include "store/store_schema.h"
 
 const char fresh_schema[] = "", fresh_schema_stamp[] = "";
 
@@ -64,7 +64,7 @@ int main(void)
 	int r = db_open(":memory:", DB_WRITE, &db, &err);
 
 	if (r == 0)
-		r = schema_apply(db, true, &err);
+		r = store_schema_apply(db, true, &err);
 	if (r == 0)
 		r = print_schema(db, &err);
 	if (r < 0)

@@ -67,8 +67,8 @@ static int put_runs(struct store *st, const struct past_run *runs, size_t n, uin
 	return 0;
 }
 
-int store_put_runs(struct store *st, const struct past_run *runs, size_t n, uint32_t uid,
-                   uint64_t *ret_new, struct err *err)
+int store_import_runs(struct store *st, const struct past_run *runs, size_t n, uint32_t uid,
+                      uint64_t *ret_new, struct err *err)
 {
 	int r = transaction_begin(st, TRANSACTION_START_NS, err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The sums over the processes of a job: one small row for each running job and snapshot. */
-#include "store/schema.h"
+#include "store/store_schema.h"
 #include "store/store_handle.h"
 
 static const struct migration migrations[] = {
@@ -27,7 +27,7 @@ static const struct migration migrations[] = {
 
 static int add_columns(sqlite3 *db, struct err *err)
 {
-	return schema_add_column(db, "job_sample", "gpu_energy_mj", "", err);
+	return store_schema_add_column(db, "job_sample", "gpu_energy_mj", "", err);
 }
 
 enum { PUT, SET_FIRST, SET_LAST, LATEST, SET_CPU };

@@ -11,7 +11,7 @@
 
 #include "base/hash.h"
 #include "schema/job_column.h"
-#include "store/schema.h"
+#include "store/store_schema.h"
 #include "store/store_handle.h"
 
 /* The single text that the statement selects, to be freed; NULL with an error. */
@@ -478,7 +478,7 @@ static int add_columns(sqlite3 *db, struct err *err)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < JOB_COLUMN_COUNT; i++)
-		r = schema_add_column(db, "job", job_column_name(i, name), "", err);
+		r = store_schema_add_column(db, "job", job_column_name(i, name), "", err);
 	return r;
 }
 

@@ -72,7 +72,7 @@ static int put_all(struct store *st, const struct pattern *list, size_t n, struc
 	return r;
 }
 
-int store_put_patterns(struct store *st, const struct pattern *list, size_t n, struct err *err)
+int store_update_patterns(struct store *st, const struct pattern *list, size_t n, struct err *err)
 {
 	int r = transaction_begin(st, TRANSACTION_START_NS, err);
 

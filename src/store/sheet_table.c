@@ -2,7 +2,7 @@
 /* Sheets and their usage: the reported part, and the total with its processes' sums. Totals are stored
  * when a sheet and when the job ends, and outlive the process rows. */
 #include "schema/sheet_column.h"
-#include "store/schema.h"
+#include "store/store_schema.h"
 #include "store/store_handle.h"
 
 static const struct migration migrations[] = {
@@ -41,9 +41,9 @@ static int add_columns(sqlite3 *db, struct err *err)
 		char name[COLUMN_NAME_MAX];
 
 		snprintf(name, sizeof name, "%s%s", prefixes[i % 2], sheet_columns[i / 2]);
-		r = schema_add_column(db, "sheet", name, "", err);
+		r = store_schema_add_column(db, "sheet", name, "", err);
 		if (r == 0)
-			r = schema_add_column(db, "sheet", name, "_q", err);
+			r = store_schema_add_column(db, "sheet", name, "_q", err);
 	}
 	return r;
 }

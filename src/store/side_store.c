@@ -9,7 +9,7 @@
 
 #include "base/io.h"
 #include "sqlite/db_file.h"
-#include "store/schema.h"
+#include "store/store_schema.h"
 #include "store/store_handle.h"
 
 #define FIRST_VERSION 5 /* older programs refuse a newer database instead */
@@ -213,7 +213,7 @@ static int prepare_side(const char *path, const struct db_lock *lock, struct err
 		r = has_live_recorder(db, lock, err);
 	if (r)
 		return MIN(r, 0);
-	r = schema_apply(db, false, err);
+	r = store_schema_apply(db, false, err);
 	return r < 0 ? r : 1;
 }
 

@@ -93,11 +93,11 @@ int store_remove_job(struct store *st, struct job_key key, struct store_removed 
                      struct err *err) must_check;
 
 /* Stores runs that were imported for this user, in one transaction. *ret_new: those that were not there yet. */
-int store_put_runs(struct store *st, const struct past_run *runs, size_t n, uint32_t uid,
-                   uint64_t *ret_new, struct err *err) must_check;
+int store_import_runs(struct store *st, const struct past_run *runs, size_t n, uint32_t uid,
+                      uint64_t *ret_new, struct err *err) must_check;
 
 /* Stores what an analysis found, and retires what it contradicts, in one transaction. */
-int store_put_patterns(struct store *st, const struct pattern *list, size_t n, struct err *err)
+int store_update_patterns(struct store *st, const struct pattern *list, size_t n, struct err *err)
 	must_check;
 
 /* Reports what happened to the file since the last call (set aside, replaced under us and opened

@@ -7,7 +7,7 @@
 #include "base/io.h"
 #include "sqlite/db_file.h"
 #include "store/recorder_table.h"
-#include "store/schema.h"
+#include "store/store_schema.h"
 #include "store/side_store.h"
 #include "store/store_handle.h"
 #include "store/transaction.h"
@@ -87,7 +87,7 @@ static int update_schema(struct store *st, struct err *err)
 
 	if (st->while_updating)
 		sqlite3_progress_handler(st->db, STEPS_BETWEEN_CALLS, on_steps, st);
-	r = schema_apply(st->db, !st->is_brief, err);
+	r = store_schema_apply(st->db, !st->is_brief, err);
 	sqlite3_progress_handler(st->db, 0, NULL, NULL);
 	return r;
 }

@@ -269,8 +269,8 @@ static void put_findings(const char *dir, const char *description, uint64_t last
 	snprintf(run.type, sizeof run.type, "train");
 	snprintf(run.id, sizeof run.id, "%s", run_id);
 	st = open_store(dir, notice);
-	assert_int_equal(store_put_patterns(st, &p, 1, &err), 0);
-	assert_int_equal(store_put_runs(st, &run, 1, 7, &n, &err), 0);
+	assert_int_equal(store_update_patterns(st, &p, 1, &err), 0);
+	assert_int_equal(store_import_runs(st, &run, 1, 7, &n, &err), 0);
 	store_close(st);
 }
 

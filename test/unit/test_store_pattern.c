@@ -28,7 +28,7 @@ static void put(struct store_fixture *fx, const struct pattern *list, size_t n)
 {
 	struct err err = { 0 };
 
-	if (store_put_patterns(fx->st, list, n, &err) < 0)
+	if (store_update_patterns(fx->st, list, n, &err) < 0)
 		fail_msg("%s", err.msg);
 }
 

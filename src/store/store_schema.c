@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "store/schema.h"
+#include "store/store_schema.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,8 +12,8 @@
 
 static const char make_meta[] = "CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID";
 
-int schema_add_column(sqlite3 *db, const char *table, const char *column, const char *suffix,
-                      struct err *err)
+int store_schema_add_column(sqlite3 *db, const char *table, const char *column, const char *suffix,
+                            struct err *err)
 {
 	char name[COLUMN_NAME_MAX + 8], sql[256];
 
@@ -33,7 +33,7 @@ static int add_metrics(sqlite3 *db, const struct metric_columns *m, struct err *
 		char name[COLUMN_NAME_MAX];
 
 		column_name(&set.metrics[set.id[i]], name);
-		r = schema_add_column(db, m->table, name, m->suffix, err);
+		r = store_schema_add_column(db, m->table, name, m->suffix, err);
 	}
 	return r;
 }
@@ -226,7 +226,7 @@ static int apply(sqlite3 *db, struct err *err)
 	return r < 0 ? r : set_stamp(db, err);
 }
 
-int schema_apply(sqlite3 *db, bool thorough, struct err *err)
+int store_schema_apply(sqlite3 *db, bool thorough, struct err *err)
 {
 	int r = has_stamp(db, err);
 

@@ -81,7 +81,7 @@ static void load_version(const char *dir, int version)
 	take_back(dir, version);
 }
 
-static void test_schema__brings_every_version_up_to_date(void **state)
+static void test_store_schema__brings_every_version_up_to_date(void **state)
 {
 	(void)state;
 	for (int version = 2; version < SCHEMA_VERSION; version++) {
@@ -113,7 +113,7 @@ static void test_schema__brings_every_version_up_to_date(void **state)
 
 /* SQLite would refuse to drop a column that a view names; whoever made that view must not lose the
  * whole history for it. */
-static void test_schema__is_not_stopped_by_the_views_of_others(void **state)
+static void test_store_schema__is_not_stopped_by_the_views_of_others(void **state)
 {
 	char *dir = world_dir();
 
@@ -127,7 +127,7 @@ static void test_schema__is_not_stopped_by_the_views_of_others(void **state)
 }
 
 /* A recorder of version 4 that was killed could leave processes whose job had no row. */
-static void test_schema__gives_a_row_to_jobs_that_have_none(void **state)
+static void test_store_schema__gives_a_row_to_jobs_that_have_none(void **state)
 {
 	char *dir = world_dir();
 	struct job job;
@@ -170,7 +170,7 @@ static int count_missing(const char *dir, const char *other)
 	return n;
 }
 
-static void test_schema__is_the_same_from_scratch_and_from_every_version(void **state)
+static void test_store_schema__is_the_same_from_scratch_and_from_every_version(void **state)
 {
 	char *fresh = world_dir();
 
@@ -188,7 +188,7 @@ static void test_schema__is_the_same_from_scratch_and_from_every_version(void **
 	world_rmdir(fresh);
 }
 
-static void test_schema__is_documented_up_to_this_version(void **state)
+static void test_store_schema__is_documented_up_to_this_version(void **state)
 {
 	const char *source = getenv("PROCTOR_SOURCE_DIR");
 	cleanup(freep) char *path = xasprintf("%s/docs/store.md", source ? source : ".");
@@ -206,7 +206,7 @@ static void test_schema__is_documented_up_to_this_version(void **state)
 	}
 }
 
-static void test_schema__is_stamped_by_what_the_migrations_lead_to(void **state)
+static void test_store_schema__is_stamped_by_what_the_migrations_lead_to(void **state)
 {
 	char *dir = world_dir();
 	cleanup(freep) char *sql = xasprintf("SELECT count(*) FROM meta WHERE key = 'schema'"
@@ -223,9 +223,9 @@ static void test_schema__is_stamped_by_what_the_migrations_lead_to(void **state)
 	world_rmdir(dir);
 }
 
-RUN_TESTS(TEST(test_schema__is_stamped_by_what_the_migrations_lead_to),
-          TEST(test_schema__is_documented_up_to_this_version),
-          TEST(test_schema__brings_every_version_up_to_date),
-          TEST(test_schema__is_not_stopped_by_the_views_of_others),
-          TEST(test_schema__gives_a_row_to_jobs_that_have_none),
-          TEST(test_schema__is_the_same_from_scratch_and_from_every_version))
+RUN_TESTS(TEST(test_store_schema__is_stamped_by_what_the_migrations_lead_to),
+          TEST(test_store_schema__is_documented_up_to_this_version),
+          TEST(test_store_schema__brings_every_version_up_to_date),
+          TEST(test_store_schema__is_not_stopped_by_the_views_of_others),
+          TEST(test_store_schema__gives_a_row_to_jobs_that_have_none),
+          TEST(test_store_schema__is_the_same_from_scratch_and_from_every_version))
