@@ -20,7 +20,7 @@ bool helper_process_is_ours(pid_t pid, uint64_t start_ns, uint64_t tick_ns);
 void helper_process_add(pid_t pid);
 
 /* exec's arguments are not const for historical reasons. */
-static inline char *const *exec_words(const char *const *words)
+static inline char *const *helper_process_words(const char *const *words)
 {
 	char *const *ret;
 

@@ -307,7 +307,7 @@ void job_selection_now(struct report *ret)
 
 	if (root_fd >= 0)
 		(void)kernel_file_boot_id(root_fd, boot_id);
-	report_now(ret, clock_wall_ns(), clock_boot_ns(), boot_id);
+	report_set_now(ret, clock_wall_ns(), clock_boot_ns(), boot_id);
 }
 
 int job_selection_gather(struct job_selection *r, struct report *ret)

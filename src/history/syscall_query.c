@@ -24,7 +24,7 @@ static void read_errors(const char *text, struct syscall_record *ret)
 		char name[SYSCALL_ERROR_MAX];
 
 		snprintf(name, sizeof name, "%.*s", (int)scan_left(&word), word.p);
-		syscall_record_add_error(ret, name, count);
+		syscall_add_error(ret, name, count);
 		scan_blanks(&s);
 	}
 }

@@ -78,7 +78,7 @@ const struct syscall_owner *snapshot_find_caller(const struct snapshot *snap, st
 	return NULL;
 }
 
-const char *snapshot_text(const struct snapshot *snap, struct text_ref ref)
+const char *snapshot_string(const struct snapshot *snap, struct text_ref ref)
 {
 	return ref.len ? snap->text.at + ref.at : "";
 }

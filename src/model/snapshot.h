@@ -122,5 +122,5 @@ bool snapshot_has_end(const struct snapshot *snap);
 const struct proc_snap *snapshot_find(const struct snapshot *snap, pid_t pid);
 /* The system calls of a process; NULL: it is not traced. */
 const struct syscall_owner *snapshot_find_caller(const struct snapshot *snap, struct proc_id id);
-const char *snapshot_text(const struct snapshot *snap,
-                          struct text_ref ref); /* ref.len bytes, no NUL behind them */
+const char *snapshot_string(const struct snapshot *snap,
+                            struct text_ref ref); /* ref.len bytes, no NUL behind them */

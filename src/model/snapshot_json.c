@@ -22,7 +22,7 @@ static void put_command(struct json *j, const void *record)
 {
 	const struct live_process *l = record;
 
-	json_strn(j, snapshot_text(l->snap, l->p.s.command), l->p.s.command.len);
+	json_strn(j, snapshot_string(l->snap, l->p.s.command), l->p.s.command.len);
 }
 
 static void put_calls(struct json *j, const void *record)

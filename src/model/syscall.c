@@ -242,7 +242,7 @@ static int by_time(const void *a_, const void *b_)
 	return strcmp(a->name, b->name);
 }
 
-void syscall_record_add_error(struct syscall_record *s, const char *name, uint64_t count)
+void syscall_add_error(struct syscall_record *s, const char *name, uint64_t count)
 {
 	unsigned at = s->n_errors;
 
@@ -268,7 +268,7 @@ size_t syscall_counts_list(const struct syscall_count *counts, size_t n, struct 
 			char error[SYSCALL_ERROR_MAX];
 
 			syscall_error_name(counts[i].error, error);
-			syscall_record_add_error(&ret[len - 1], error, counts[i].count);
+			syscall_add_error(&ret[len - 1], error, counts[i].count);
 			continue;
 		}
 		ret[len] = (struct syscall_record){ .count = counts[i].count,

@@ -77,7 +77,7 @@ struct syscall_record {
 };
 
 /* Counts one way in which it failed, unless there are more frequent ones; `errors` has all of them. */
-void syscall_record_add_error(struct syscall_record *s, const char *name, uint64_t count);
+void syscall_add_error(struct syscall_record *s, const char *name, uint64_t count);
 /* Most time first. Returns how many: at most n. */
 size_t syscall_counts_list(const struct syscall_count *counts, size_t n,
                            struct syscall_record *ret);

@@ -49,7 +49,7 @@ const char *verdict_confidence_name(enum verdict_confidence confidence)
 	return confidences[confidence];
 }
 
-const char *verdict_evidence_source(enum evidence_kind kind)
+const char *verdict_source(enum evidence_kind kind)
 {
 	return sources[kind];
 }

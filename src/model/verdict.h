@@ -122,6 +122,6 @@ enum verdict_code verdict_code_find(
 	const char *name); /* VERDICT_CODE_COUNT: there is none of this name */
 const char *verdict_code_words(enum verdict_code code);
 const char *verdict_confidence_name(enum verdict_confidence confidence);
-const char *verdict_evidence_source(enum evidence_kind kind);
+const char *verdict_source(enum evidence_kind kind);
 /* One more, with kind set; the last one again when there is no room. */
 struct evidence *verdict_add(struct verdict *v, enum evidence_kind kind);

@@ -506,7 +506,7 @@ static int add_error(void *report, const char *call, const char *error, uint64_t
 	return 0;
 }
 
-void report_now(struct report *r, uint64_t now_ns, uint64_t up_ns, const char *boot_id)
+void report_set_now(struct report *r, uint64_t now_ns, uint64_t up_ns, const char *boot_id)
 {
 	r->now_ns = now_ns;
 	r->booted_ns = now_ns - MIN(now_ns, up_ns);

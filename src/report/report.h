@@ -175,7 +175,7 @@ struct report {
 
 /* Facts about this machine now: the time, since when it runs, and the id of that boot ("": not
  * known). Before the report is gathered. */
-void report_now(struct report *r, uint64_t now_ns, uint64_t up_ns, const char *boot_id);
+void report_set_now(struct report *r, uint64_t now_ns, uint64_t up_ns, const char *boot_id);
 /* All records of r->job. 0 or -errno. */
 int report_gather(struct report *r, struct history *history, struct err *err) must_check;
 /* Page by page; between pages `flush` may write. NULL: nothing to do. */

@@ -13,7 +13,7 @@
 
 static struct scan text_of(const struct snapshot *snap, struct text_ref ref)
 {
-	return ref.len ? scan_mem(snapshot_text(snap, ref), ref.len) : scan_str("");
+	return ref.len ? scan_mem(snapshot_string(snap, ref), ref.len) : scan_str("");
 }
 
 /* Begins the data of an event in f->text. */
@@ -197,7 +197,7 @@ static int log_news(struct runfolder *f, const struct snapshot *snap, const stru
 		put_process(&j, e);
 	if (e->name.len) {
 		json_key(&j, "name");
-		json_strn(&j, snapshot_text(snap, e->name), e->name.len);
+		json_strn(&j, snapshot_string(snap, e->name), e->name.len);
 	}
 	put_count(&j, snap, e);
 	event_details(e, snap->text.at, &details);

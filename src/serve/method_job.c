@@ -190,7 +190,7 @@ static void fill_in(struct methods *m, pid_t pid, struct job *job)
 
 	if (p && !job->command[0])
 		snprintf(job->command, sizeof job->command, "%.*s", (int)p->s.command.len,
-		         snapshot_text(snap, p->s.command));
+		         snapshot_string(snap, p->s.command));
 	if (!job->type[0])
 		snprintf(job->type, sizeof job->type, "job");
 	if (job->id[0] || (pid && name_by_group(m, pid, job)))

@@ -233,7 +233,7 @@ static int read_report(void *self, const struct history_cancel *cancel, struct j
 
 	report->reader_uid = q->peer.uid;
 	(void)kernel_file_boot_id(root_fd, boot_id);
-	report_now(report, clock_wall_ns(), clock_boot_ns(), boot_id);
+	report_set_now(report, clock_wall_ns(), clock_boot_ns(), boot_id);
 	if (r == 0)
 		r = report_gather(report, reader, err);
 	took_ns = job_view_took_ns(&report->job, report->now_ns);

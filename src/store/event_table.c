@@ -181,7 +181,7 @@ static int apply(struct store *st, const struct snapshot *snap, const struct eve
 		r = live_processes_exec(st, snap, e, err);
 	if (r == 0 && e->kind == EVENT_EXEC && (e->text.len || !*e->comm))
 		r = process_table_set_command(st, proc, e->uid, e->comm,
-		                              snapshot_text(snap, e->text), e->text.len, false,
+		                              snapshot_string(snap, e->text), e->text.len, false,
 		                              err);
 	return r;
 }

@@ -25,7 +25,7 @@ static int put(struct store *st, const struct snapshot *snap, struct err *err)
 		if (row > 0)
 			r = statement_run(
 				st, &statements[0],
-				BINDS(bind_text(snapshot_text(snap, f->calls), f->calls.len),
+				BINDS(bind_text(snapshot_string(snap, f->calls), f->calls.len),
 			              bind_int(row)),
 				err);
 	}

@@ -92,7 +92,7 @@ static uint64_t command_hash(const struct snapshot *snap, const struct proc_samp
 {
 	uint64_t h = hash_bytes(HASH_SEED ^ s->uid, s->comm, COMM_LEN);
 
-	return hash_bytes(h, snapshot_text(snap, s->command), s->command.len);
+	return hash_bytes(h, snapshot_string(snap, s->command), s->command.len);
 }
 
 /* The kernel reports it in ticks. A process of a job did not begin before the job or before its
@@ -121,7 +121,7 @@ static int add_process(struct store *st, const struct snapshot *snap, const stru
 		.uid = p->s.uid,
 		.started = start_of(st, snap, p),
 		.comm = p->s.comm,
-		.command = snapshot_text(snap, p->s.command),
+		.command = snapshot_string(snap, p->s.command),
 		.command_len = MIN(p->s.command.len, COMMAND_MAX),
 	};
 	int64_t id = process_table_add(st, &row, err);
@@ -316,7 +316,7 @@ static int put_latest(struct store *st, const struct snapshot *snap, struct err 
 /* "[name]" stands for a missing command line; a process that is ending has lost its own. */
 static bool has_command_line(const struct snapshot *snap, const struct proc_sample *s)
 {
-	return s->command.len && snapshot_text(snap, s->command)[0] != '[';
+	return s->command.len && snapshot_string(snap, s->command)[0] != '[';
 }
 
 static int put_command(struct store *st, const struct snapshot *snap, const struct proc_sample *s,
@@ -329,7 +329,7 @@ static int put_command(struct store *st, const struct snapshot *snap, const stru
 		return 0;
 	life->command_hash = hash;
 	return process_table_set_command(st, life->proc, s->uid, s->comm,
-	                                 snapshot_text(snap, s->command), s->command.len,
+	                                 snapshot_string(snap, s->command), s->command.len,
 	                                 !has_command_line(snap, s), err);
 }
 

@@ -383,7 +383,7 @@ void past_place(const struct past *p, char *ret, size_t cap)
 
 /* ---- what is seen there ---------------------------------------------------------------------- */
 
-int past_frame(struct past *p, struct frame *ret, struct err *err)
+int past_read_frame(struct past *p, struct frame *ret, struct err *err)
 {
 	const struct history_moment *m = &p->moments.at[p->at];
 	/* Times are stored rounded: a microsecond less finds it surely. */
@@ -479,7 +479,7 @@ int past_first_frame(const struct top_options *o, struct top_state *s, struct fr
 	if (r == 0)
 		r = past_load(&p, now - MIN(o->history_ns, now), err);
 	if (r == 0)
-		r = past_frame(&p, ret, err);
+		r = past_read_frame(&p, ret, err);
 	if (r == 0) {
 		s->is_past = true;
 		past_place(&p, s->place, sizeof s->place);

@@ -53,7 +53,7 @@ void past_close(struct past *p);
 /* Reads which moments there are since then, up to now. -ENOENT: none. */
 int past_load(struct past *p, uint64_t since_ns, struct err *err) must_check;
 /* The frame of p->at. */
-int past_frame(struct past *p, struct frame *ret, struct err *err) must_check;
+int past_read_frame(struct past *p, struct frame *ret, struct err *err) must_check;
 /* Read once; NULL: it cannot be. */
 const struct past_job *past_find_job(struct past *p, struct job_key key);
 /* Its sum at that time: the last one before it, a few seconds old at most. NULL: none. */

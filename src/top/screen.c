@@ -155,7 +155,7 @@ void screen_show_past(struct screen *s)
 {
 	struct err err;
 
-	if (past_frame(&s->past, &s->frame, &err) < 0) {
+	if (past_read_frame(&s->past, &s->frame, &err) < 0) {
 		screen_show_message(s, true, "%s", err.msg);
 		return;
 	}

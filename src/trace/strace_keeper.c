@@ -113,8 +113,8 @@ static _Noreturn void become_strace(const struct strace_plan *plan, pid_t keeper
 	guard_group(pipes->gate[0]);
 	if (dup2(pipes->message[1], STDERR_FILENO) >= 0 &&
 	    dup2(pipes->trace[1], STRACE_TRACE_FD) >= 0)
-		execve(plan->options.program, exec_words(plan->argv),
-		       exec_words(plan->environment));
+		execve(plan->options.program, helper_process_words(plan->argv),
+		       helper_process_words(plan->environment));
 	_exit(127);
 }
 

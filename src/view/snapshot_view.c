@@ -308,7 +308,7 @@ static void add_user(struct table *t, const struct snapshot_view *view, uint32_t
 static void add_command(struct table *t, const struct snapshot *snap, const struct proc_snap *p)
 {
 	if (p->s.command.len)
-		table_addn(t, snapshot_text(snap, p->s.command), p->s.command.len, INK_PLAIN);
+		table_addn(t, snapshot_string(snap, p->s.command), p->s.command.len, INK_PLAIN);
 	else
 		table_addn(t, p->s.comm, strnlen(p->s.comm, sizeof p->s.comm), INK_PLAIN);
 }

@@ -274,7 +274,7 @@ static void put_evidence(const struct verdict_page *page, struct canvas *to)
 		table_add(&t, w.text, INK_PLAIN);
 		table_add(&t, w.value, INK_STRONG);
 		table_add(&t, e->at_ns ? format_clock(e->at_ns).at : "", INK_PLAIN);
-		table_add(&t, verdict_evidence_source(e->kind), INK_QUALITY);
+		table_add(&t, verdict_source(e->kind), INK_QUALITY);
 	}
 	table_print_section(&t, "Evidence", v->n_evidence, "item", to);
 }
@@ -395,7 +395,7 @@ void verdict_view_json(const struct verdict_page *page, struct json *j)
 			field_metric_json(j, UNIT_NS, v->evidence[i].at_ns);
 		else
 			json_nil(j);
-		json_put_str(j, "source", verdict_evidence_source(v->evidence[i].kind));
+		json_put_str(j, "source", verdict_source(v->evidence[i].kind));
 		json_put_str(j, "text", w.text);
 		json_put_text(j, "value", w.value);
 		json_end_object(j);

@@ -21,7 +21,7 @@ static const char *text_of(const struct ticks *world, struct text_ref ref)
 {
 	static char text[200];
 
-	snprintf(text, sizeof text, "%.*s", (int)ref.len, snapshot_text(&world->snap, ref));
+	snprintf(text, sizeof text, "%.*s", (int)ref.len, snapshot_string(&world->snap, ref));
 	return text;
 }
 

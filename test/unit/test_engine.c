@@ -41,7 +41,7 @@ static void take(void *self, const struct snapshot *snap)
 	vec_each(&snap->events, e)
 		if (e->kind == EVENT_MARK)
 			snprintf(fx->mark, sizeof fx->mark, "%.*s", (int)e->name.len,
-			         snapshot_text(snap, e->name));
+			         snapshot_string(snap, e->name));
 }
 
 static void take_outcome(void *self, const struct snapshot *snap, bool is_stored)

@@ -81,7 +81,7 @@ static void test_flights__of_threads_become_one_list(void **state)
 	show(&b, NS_PER_MS);
 	assert_int_equal(b.snap.flights.len, 1);
 	assert_int_equal(b.snap.flights.at[0].id.pid, id_of(1).pid);
-	text = snapshot_text(&b.snap, b.snap.flights.at[0].calls);
+	text = snapshot_string(&b.snap, b.snap.flights.at[0].calls);
 	assert_non_null(strstr(text, ",1,\"getpid\""));
 	assert_true(strstr(text, ",1,\"getpid\"") < strstr(text, ",2,\"getpid\""));
 	show(&b, 2 * NS_PER_MS);
@@ -110,7 +110,7 @@ static const struct flight *find(const struct bench *b, int n)
 
 static const char *calls_of(const struct bench *b, int n)
 {
-	return snapshot_text(&b->snap, find(b, n)->calls);
+	return snapshot_string(&b->snap, find(b, n)->calls);
 }
 
 /* Scripts have many children that fail as they should; those must not displace a crash. */

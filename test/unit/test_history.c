@@ -24,7 +24,7 @@ static void check_process(const struct world *w, const struct world_row *row,
 	assert_int_equal(p->s.state, row->p.state);
 	assert_int_equal(p->s.ppid, row->p.ppid);
 	assert_int_equal(p->s.command.len, strlen(command));
-	assert_memory_equal(snapshot_text(snap, p->s.command), command, p->s.command.len);
+	assert_memory_equal(snapshot_string(snap, p->s.command), command, p->s.command.len);
 	assert_true(isfinite(p->cpu_ratio) == isfinite(row->p.cpu));
 	if (isfinite(p->cpu_ratio))
 		assert_true(fabs(p->cpu_ratio - row->p.cpu) < 1e-9);

@@ -117,7 +117,7 @@ static void test_sampler_add_event__is_in_the_next_snapshot(void **state)
 	sampler_tick(s, &jobs, &snap);
 	vec_each(&snap.events, e)
 		found |= e->kind == EVENT_RECORDER && e->count == 7 &&
-		         memcmp(snapshot_text(&snap, e->text), "hello", 5) == 0;
+		         memcmp(snapshot_string(&snap, e->text), "hello", 5) == 0;
 	assert_true(found);
 	sampler_close(s);
 	snapshot_done(&snap);

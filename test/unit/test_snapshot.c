@@ -351,9 +351,9 @@ static void test_snapshot__owns_its_text(void **state)
 	kit_proc(&p.cur, 10, 500);
 	got = pair_build(&p);
 	sample_done(&p.cur);
-	assert_memory_equal(snapshot_text(&p.snap, got->s.command), "worker --fast",
+	assert_memory_equal(snapshot_string(&p.snap, got->s.command), "worker --fast",
 	                    got->s.command.len);
-	assert_string_equal(snapshot_text(&p.snap, (struct text_ref){ 0 }), "");
+	assert_string_equal(snapshot_string(&p.snap, (struct text_ref){ 0 }), "");
 	pair_done(&p);
 }
 

@@ -214,10 +214,10 @@ int tasks_read(struct task_iter_ctx *ctx)
 		return 0;
 
 	__u32 tgid = leader_tgid(task);
-	struct task_traits now = {}, *last = traits_slot(task);
+	struct task_traits now = {}, *last = unchanged_slot(task);
 
-	traits_read(task, &now);
-	if (last && !wants_full(tgid) && traits_match(last, &now)) {
+	unchanged_read(task, &now);
+	if (last && !wants_full(tgid) && unchanged_match(last, &now)) {
 		struct task_unchanged r = { sizeof r, tgid, now.start_boot_ns };
 
 		bpf_seq_write(seq, &r, sizeof r);

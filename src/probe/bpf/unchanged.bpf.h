@@ -46,7 +46,7 @@ static __always_inline bool wants_full(__u32 tgid)
 	       (focus[bit / 64] >> bit % 64 & 1);
 }
 
-static __always_inline struct task_traits *traits_slot(struct task_struct *task)
+static __always_inline struct task_traits *unchanged_slot(struct task_struct *task)
 {
 	__u32 slot = (__u32)task->tgid % TRAITS_SLOTS;
 
@@ -59,7 +59,7 @@ static __always_inline bool has_one_thread(struct task_struct *task)
 	return task->thread_node.next == task->thread_node.prev;
 }
 
-static __always_inline void traits_read(struct task_struct *task, struct task_traits *out)
+static __always_inline void unchanged_read(struct task_struct *task, struct task_traits *out)
 {
 	struct mm_struct *mm = task->mm;
 
@@ -76,7 +76,8 @@ static __always_inline void traits_read(struct task_struct *task, struct task_tr
 		out->rss_pages = rss_counted(mm);
 }
 
-static __always_inline bool traits_match(const struct task_traits *a, const struct task_traits *b)
+static __always_inline bool unchanged_match(const struct task_traits *a,
+                                            const struct task_traits *b)
 {
 	return b->start_boot_ns && a->start_boot_ns == b->start_boot_ns &&
 	       a->cpu_ns == b->cpu_ns && a->parent == b->parent && a->exec_id == b->exec_id &&

@@ -61,7 +61,8 @@ static _Noreturn void become_helper(const struct plan *plan, pid_t keeper)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() == keeper)
-		execve(plan->program, exec_words(words), exec_words(plan->environment));
+		execve(plan->program, helper_process_words(words),
+		       helper_process_words(plan->environment));
 	_exit(GPU_CHILD_NOT_STARTED);
 }
 

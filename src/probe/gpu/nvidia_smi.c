@@ -212,7 +212,7 @@ static void exec_smi(const char *path, const char *query, int to_fd, pid_t paren
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() == parent && dup2(to_fd, STDOUT_FILENO) >= 0)
-		execv(path, exec_words(argv));
+		execv(path, helper_process_words(argv));
 	_exit(NOT_STARTED);
 }
 
