@@ -34,9 +34,13 @@ KERNEL_PATH_EXCEPTIONS = {
 
 # A function that a header declares.
 DECLARED = re.compile(r"^(?!static\b|#|typedef\b|extern\b)[a-z][\w *]*?\b(\w+)\((?!\*)[^;{]*\)[^;{]*;", re.M)
-# By what is called, from outside this tree.
+# … and one that it defines.
+INLINE = re.compile(r"^static\s(?:inline|__always_inline|__noinline)\b[^;{(]*?\b(\w+)\([^;{]*\)\s*\{", re.M)
+DEFINED = re.compile(r"^(?!static\b)[a-z][\w *]*?\b(\w+)\([^;{]*\)\s*\{", re.M)
 NAME_EXCEPTIONS = {
 	"src/base/mem.h": "malloc() and its kin, with an x",
+	"src/base/defs.h": "cleanup functions are named after what they release",
+	"src/model/process.h": "proc is short for process, as in struct proc_id",
 	"src/probe/bpf/distrust.bpf.h": "the kernel's name",
 }
 
@@ -151,11 +155,47 @@ def check_function_names(sources):
 	nouns = {}
 	for path in sources:
 		nouns.setdefault(room_of(path), {noun_of("/" + room_of(path))}).add(noun_of(path))
+	for path, name in header_functions(sources):
+		if not path.endswith(".bpf.h") and name.split("_")[0].removesuffix("s") not in nouns[room_of(path)]:
+			yield "%s: %s() does not begin with the noun of a file of %s/" % (path, name, room_of(path))
+
+
+def header_functions(sources):
+	"""(header, name) of all functions that headers declare or define."""
 	for path, text in sources.items():
 		if path.endswith(".h") and path not in NAME_EXCEPTIONS:
-			for name in DECLARED.findall(split(text)[0]):
-				if name.split("_")[0].removesuffix("s") not in nouns[room_of(path)]:
-					yield "%s: %s() does not begin with the noun of a file of %s/" % (path, name, room_of(path))
+			code = split(text)[0]
+			yield from ((path, name) for name in DECLARED.findall(code) + INLINE.findall(code))
+
+
+def stem_of(path):
+	return path.split("/")[-1].split(".")[0]
+
+
+def words_in_common(a, b):
+	pairs = list(zip(a.split("_"), b.split("_")))
+	return next((i for i, (x, y) in enumerate(pairs) if x != y), len(pairs))
+
+
+def check_misleading_names(sources):
+	"""A function that begins with the whole name of a file is there, or in a file that has more words in common with it.
+	One word may stand for a family of files in one room: history_job_gpus() is not in history/history.c."""
+	places, homes = {}, {}
+	for path, text in sources.items():
+		places.setdefault(stem_of(path), set()).add(room_of(path))
+		if path.endswith(".c"):
+			for name in DEFINED.findall(split(text)[0]):
+				homes.setdefault(name, set()).add(stem_of(path))
+	for path, name in header_functions(sources):
+		own = {stem_of(path)} | homes.get(name, set())
+		words = name.split("_")
+		begins = ["_".join(words[:n]) for n in range(len(words), 0, -1)]
+		named = next((stem for stem in begins if stem in places), None)
+		if not named or named in own:
+			continue
+		count, ours = len(named.split("_")), max(words_in_common(name, stem) for stem in own)
+		if count > max(ours, 1) or (count >= ours and room_of(path) not in places[named]):
+			yield "%s: %s() is not in %s, as its name has it" % (path, name, named)
 
 
 def check_database_door(sources):
@@ -216,6 +256,7 @@ def problems(root):
 		found += check_contents(path, text)
 	found += check_unique_names(sources)
 	found += check_function_names(sources)
+	found += check_misleading_names(sources)
 	found += check_database_door(sources)
 	found += check_tests_are_run(root)
 	found += check_references(files)

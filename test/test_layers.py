@@ -96,3 +96,25 @@ def test_the_table_lists_which_room_may_include_which():
 	rooms = layers.read_table("| `a/` | x | b sqlite3 |\n| `b/` | y | |\n| `daemon/` | z | a |\n| `cli/` | all | any room |\n")
 	assert rooms["a"] == {"b", "sqlite3"} and rooms["b"] == set()
 	assert rooms["cli"] == {"a", "b", "cli"}, "the daemon's room is closed to all but its verb"
+
+
+def test_a_function_is_where_its_name_points_to(tmp_path):
+	files = {
+		"src/model/job.h": SPDX + "int job_a(void);\n",
+		"src/kernel/cgroup_dir.h": SPDX + "int cgroup_dir_open(void);\n",
+		"src/kernel/cgroup_map.h": SPDX + "int cgroup_map_open(void);\nint cgroup_open(void);\nint cgroup_dir_name(void);\n",
+		"src/engine/jobs.h": SPDX + "static inline int job_of(void)\n{\n\treturn 0;\n}\n",
+		"src/engine/job_list.h": SPDX + "int job_list_a(void);\nint job_lists_a(void);\n",
+		"src/history/history.h": SPDX + "int history_open(void);\n",
+		"src/history/job_query.h": SPDX + "int history_jobs(void);\n",
+	}
+	assert tree(tmp_path, files) == [
+		"src/engine/job_list.h: job_lists_a() is not in job, as its name has it",
+		"src/engine/jobs.h: job_of() is not in job, as its name has it",
+		"src/kernel/cgroup_map.h: cgroup_dir_name() is not in cgroup_dir, as its name has it",
+	]
+
+
+def test_an_inline_function_has_the_noun_of_its_header_too(tmp_path):
+	source = SPDX + "static inline int scan_next(int a,\n                            int b)\n{\n\treturn a + b;\n}\n"
+	assert tree(tmp_path, {"src/base/buf.h": source}) == ["src/base/buf.h: scan_next() does not begin with the noun of a file of base/"]
