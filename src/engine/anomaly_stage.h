@@ -9,13 +9,13 @@
 struct anomaly_stage {
 	struct anomaly_config config; /* zeros: nothing is detected */
 	bool owns_group;              /* as in struct anomaly_input */
-	/* What processes wait for, if all of them do; NULL: it is not found out. */
+	/* What processes wait for, if all of them do; NULL: not determined. */
 	void (*list_calls)(void *self, const struct proc_id *ids, size_t n,
 	                   struct blocked_calls *ret);
 	void *list_self;
 	uint64_t (*clock_ns)(void); /* how long that takes is measured by it */
 	uint64_t examines_again_ns; /* boot clock: no job is examined before */
-	int root_fd; /* where processes are found, to see what disks jobs write to; 0: it is not found out */
+	int root_fd; /* where processes are found, to see what disks jobs write to; 0: not determined */
 	struct written_disks *search; /* NULL: none is under way */
 	uint64_t searched_ns;         /* boot clock */
 	unsigned n_hung;              /* searches that were left behind */

@@ -71,8 +71,9 @@ struct jobs *engine_jobs(struct engine *e);
  * the command. Without a process the event belongs to the job whose handle it has (-1: none);
  * boot_ns 0: now. `name` and `text` may be NULL. False: too many events wait. */
 bool engine_emit(struct engine *e, const struct event *event, const char *name, const char *text);
-/* The system calls of a command that is about to run its program are counted, if that was asked for.
- * Returns by what, as far as it matters, or what else is kept: "strace", "flight recorder"; NULL: neither. */
+/* Begins to count the system calls of a command that is about to run its program, if that is
+ * enabled. Returns the source, as far as it matters, or what else is kept: "strace", "flight
+ * recorder"; NULL: neither. */
 const char *engine_trace_command(struct engine *e, struct proc_id command);
 /* As of the last tick; NULL before the first. */
 const struct pressure *engine_pressure(const struct engine *e);
@@ -94,12 +95,12 @@ void engine_await_totals(struct engine *e, bool (*matches)(void *self, struct pr
 /* Whether totals are still to come of processes that have ended by now and that `matches` accepts. */
 bool engine_awaits_totals(struct engine *e, bool (*matches)(void *self, struct proc_id id),
                           void *self);
-/* Has the current state of all jobs stored, and returns the number of that snapshot. */
+/* Pushes the current state of all jobs to the recorder, and returns the number of that snapshot. */
 uint64_t engine_store_jobs(struct engine *e);
 /* Whether they are stored, as recorder_await() returns it. */
 enum stored engine_await_stored(struct engine *e, uint64_t number, bool have_ended,
                                 uint64_t patience_ns);
-/* The last calls of processes that still run are stored, if a flight recorder has them. */
+/* Stores the last calls of processes that still run, if a flight recorder has them. */
 void engine_record_living(struct engine *e);
 /* Learns of the births and ends up to now. */
 void engine_read_events(struct engine *e);

@@ -33,11 +33,11 @@ int jobhost_new(struct loop *loop, struct launcher *take_launcher,
 	must_check;
 /* Lets the command run. -ENOENT: there is no such command; others: it cannot be run. */
 int jobhost_start(struct jobhost *h, struct err *err) must_check;
-/* The command could not be run: the job ends with this status, and without a process. */
+/* Ends a job whose command could not be run, with this status and without a process. */
 void jobhost_fail(struct jobhost *h, int status, const char *why);
 /* Returns when the command has ended, and its leftovers if they are waited for. */
 int jobhost_run(struct jobhost *h, struct err *err) must_check;
-/* The job ends with the last snapshot, and that is stored. */
+/* Ends the job with the last snapshot, and stores it. */
 void jobhost_finish(struct jobhost *h, struct engine_totals *ret_totals);
 void jobhost_free(struct jobhost *h); /* NULL is fine */
 DEFINE_CLEANUP(struct jobhost *, jobhost_free)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* pidhost.h - watches a process that runs already, with its descendants, as one job: what they do from then
- * on, until it ends or the user has seen enough. It never affects the process. Used by `run --pid`. */
+/* pidhost.h - watches a process that runs already, with its descendants, as one job: what they do
+ * from then on, until it ends or the user stops watching. It never affects the process. Used by
+ * `run --pid`. */
 #pragma once
 
 #include "engine/engine.h"
@@ -27,12 +28,12 @@ struct pidhost_options {
 	void *self;
 };
 
-/* From now on it is watched. Errors as above. */
+/* Begins to watch it. Errors as above. */
 int pidhost_new(struct loop *loop, const struct pidhost_options *options, struct pidhost **ret,
                 struct err *err) must_check;
 /* Returns when the process has ended, or with SIGINT, SIGTERM or SIGHUP. */
 int pidhost_run(struct pidhost *h, struct err *err) must_check;
-/* Stores the last figures. True: the process goes on, and the user ended the watching. */
+/* Stores the last figures. True: the process still runs, and the user stopped watching. */
 bool pidhost_finish(struct pidhost *h, struct engine_totals *ret_totals);
 void pidhost_free(struct pidhost *h); /* NULL is fine */
 struct engine *pidhost_engine(struct pidhost *h);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pipeline.h - what becomes of a snapshot: stages complete it, in order, then it is frozen, and sinks
+/* pipeline.h - the way of a snapshot: stages complete it, in order, then it is frozen, and sinks
  * receive it. A host writes both lists out once; their order is the program's logic. */
 #pragma once
 

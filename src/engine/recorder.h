@@ -20,7 +20,7 @@ struct recorder_options {
 	uint64_t retention_after_ns; /* the first round of it, counted from the start */
 	struct runfolder *folder;    /* of the job, borrowed until recorder_close(); NULL: none */
 	bool opens_later; /* the thread opens the store, and if it cannot, nothing is stored: a job
-	                     is not held up, nor refused, for the sake of its record */
+	                     is neither delayed nor refused because of its record */
 	bool waits_for_disk; /* a push waits a while for a slow disk before it gives up the oldest */
 };
 
@@ -65,9 +65,9 @@ enum stored recorder_await(struct recorder *r, uint64_t number, bool have_ended,
 /* How many snapshots, ticks and flushes, had been lost by the time that one was stored last. */
 uint64_t recorder_losses_overcome(struct recorder *r);
 void recorder_status(struct recorder *r, struct recorder_status *ret);
-/* From now on, keeps what became of each snapshot with the end of a job that is news
- * (snapshot_has_end), and signals `event_fd` (-1: none). The host collects them: NULL when there are
- * no more, else the caller has a reference. */
+/* Begins to keep the outcome of each snapshot with the end of a job that is news
+ * (snapshot_has_end), and signals `event_fd` (-1: none). The host collects them: NULL when there
+ * are no more, else the caller has a reference. */
 void recorder_keep_outcomes(struct recorder *r, int event_fd);
 const struct snapshot *recorder_next_outcome(struct recorder *r, bool *ret_is_stored);
 /* The database that a recorder writes into. */
@@ -77,7 +77,8 @@ struct recorder_place {
 /* Commits the recorder's own row, so that others see which process writes there, and waits for that. False: it
  * is not there yet, or nothing is stored. */
 bool recorder_introduce(struct recorder *r, uint64_t patience_ns, struct recorder_place *ret);
-/* Stores what an analysis found, when it comes to it; what the disk refuses is found again. Empties the list. */
+/* Queues the findings of an analysis to be stored; those that the disk refuses will be found again.
+ * Empties the list. */
 void recorder_put_patterns(struct recorder *r, struct patterns *take_found);
-/* How long things are kept, from now on. */
+/* Changes the retention. */
 void recorder_retain(struct recorder *r, const struct store_retention *retention);

@@ -9,11 +9,11 @@
 
 #define REGISTRY_JOBS_PER_UID_MAX 1024 /* except root: one user cannot take all the room */
 
-/* From now on the engine adopts processes into registered jobs. */
+/* Makes the engine adopt processes into registered jobs. */
 void registry_begin(struct engine *e);
 
-/* When a job begins that is heard of now: as its started_ns claims (0: now), but neither in the future nor before the process
- * that it is proven by. */
+/* The start of a job that is registered now: as its started_ns claims (0: now), but neither in the
+ * future nor before the process that it is proven by. */
 uint64_t registry_bound_start(struct engine *e, const struct job *job);
 /* `job` as it begins; without started_ns it begins now. Its root, if set, is the process of that pid whose owner was checked. With pid 0 it has no process yet, and lasts until its
  * end is reported or its registrar is gone. Descendants of pid belong to it, and processes
@@ -30,10 +30,10 @@ void registry_await_totals(struct engine *e, job_handle job);
  * corrected. */
 int registry_end(struct engine *e, job_handle job, const struct job_end *how, struct err *err)
 	must_check;
-/* Its recorder is gone without reporting an end. */
+/* Ends a job whose recorder is gone without reporting an end. */
 void registry_lose(struct engine *e, job_handle job);
 
-/* A process of a job, as it was known last. */
+/* A process of a job, as last known. */
 struct registry_process {
 	struct proc_id id;
 	uint32_t sheet;

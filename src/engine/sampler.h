@@ -45,7 +45,7 @@ void sampler_on_notice(struct sampler *s, sampler_notice *notice, void *self);
 const struct sample *sampler_last(const struct sampler *s);
 /* On the boot clock, when the sample before that was taken; 0: there was none. */
 uint64_t sampler_before_last_ns(const struct sampler *s);
-/* The host's only one: all files in /proc/PID are read with it. */
+/* The only process reader of the host: all files in /proc/PID are read with it. */
 struct process_reader *sampler_process_reader(const struct sampler *s);
 /* The sample of the next tick, in which events are collected. */
 const struct sample *sampler_sample(const struct sampler *s);
@@ -69,10 +69,11 @@ void sampler_tick(struct sampler *s, const struct job_roster *jobs, struct snaps
 /* Waits for slow sources (a GPU's driver), at most until then, for programs that take one sample only.
  * A source that will report nothing gives way. */
 void sampler_await(struct sampler *s, uint64_t until_mono_ns);
-/* From now on system calls are counted, or no longer: then nothing is left attached. The fds of events change. */
+/* Switches the counting of system calls on or off; when off, nothing is left attached. The fds of
+ * events change. */
 void sampler_set_tracing(struct sampler *s, bool traces_syscalls);
-/* From now on, or from the next program on that they run, the system calls of these processes are counted,
- * and of those that descend from them. */
+/* Begins to count the system calls of these processes and of their descendants: from now on, or
+ * from the next program on that they run. */
 int sampler_trace(struct sampler *s, const pid_t *pids, size_t n, bool from_exec, struct err *err)
 	must_check;
 /* The side effects of tracing on the command; NULL: none. */

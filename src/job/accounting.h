@@ -55,8 +55,8 @@ struct accounting {
  * then, unless it has only events, each process of the job and its sum. */
 void accounting_take_event(struct accounting *t, const struct event *e);
 void accounting_take_process(struct accounting *t, const struct proc_snap *p);
-/* A process that is older than the job joins it: only what it uses from `now` on counts. Again: what was not
- * known then is added. */
+/* A process that is older than the job joins it: only what it uses from `now` on counts. If it is
+ * called again, it adds what was not known then. */
 void accounting_begin_process(struct accounting *t, struct proc_id id, const char *comm,
                               const struct proc_readings *now);
 bool accounting_is_older(const struct accounting *t, struct proc_id id);

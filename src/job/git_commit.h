@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* git_commit.h - which commit a directory has checked out, read from the files of git. No git process is
- * started; whether files were changed since is not looked at. */
+/* git_commit.h - which commit a directory has checked out, read from the files of git. No git
+ * process is started; changes of files since then are not detected. */
 #pragma once
 
 #include <stdbool.h>

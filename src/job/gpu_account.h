@@ -25,12 +25,12 @@ struct gpu_account {
 	struct gpu_account_past past;
 };
 
-/* One tick: each use of a process of the job, then the rest. `watched_ns` is the time since the tick before
- * without that in which nobody looked. */
+/* One tick: each use of a process of the job, then the rest. `watched_ns` is the time since the
+ * tick before without the time in which GPUs were not read. */
 void gpu_account_add(struct gpu_account *a, const struct snapshot *snap, const struct gpu_use *use);
 void gpu_account_take(struct gpu_account *a, const struct snapshot *snap, uint64_t watched_ns,
                       struct job_sum *ret);
 void gpu_account_figures(const struct gpu_account *a, struct job *ret);
-/* Goes on with a job that was recorded up to now. */
+/* Continues the account of a job that was recorded up to now. */
 void gpu_account_resume(struct gpu_account *a, const struct job *job);
 void gpu_account_done(struct gpu_account *a);

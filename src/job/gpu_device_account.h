@@ -39,9 +39,9 @@ struct gpu_device_account {
 	struct gpu_load own;
 };
 
-/* One tick: gpu_load_add() to `own` for each process of the job on it, then this if it answered, and
- * gpu_device_account_end_tick() in any case. `watched_ns` is the time since the tick before, without that in
- * which nobody asked: of all `elapsed_ns`. */
+/* One tick: gpu_load_add() to `own` for each process of the job on it, then this if it answered,
+ * and gpu_device_account_end_tick() in any case. `watched_ns` is the time since the tick before,
+ * without the time in which GPUs were not read: a part of `elapsed_ns`. */
 void gpu_device_account_take(struct gpu_device_account *d, const struct gpu_sample *gpu,
                              uint64_t boot_ns, uint64_t watched_ns);
 void gpu_device_account_end_tick(struct gpu_device_account *d, uint64_t elapsed_ns,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* job_ident.h - what a job is called and labelled with. Pure. */
+/* job_ident.h - ids, types and tags of jobs. Pure. */
 #pragma once
 
 #include "base/err.h"

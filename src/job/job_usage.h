@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* job_usage.h - what a job has used by now: CPU time, memory and I/O, each from the best source there is, its own
- * control group, else its processes. Pure. Only here that is decided: figures, the sums at ticks and the shares
- * of CPU derive from it. The source gives a figure its quality; no figure is ever above the truth. */
+/* job_usage.h - what a job has used by now: CPU time, memory and I/O, each from the best source
+ * there is, its own control group, else its processes. Pure. The source is decided here alone:
+ * figures, the sums at ticks and the shares of CPU derive from it. The source gives a figure its
+ * quality; no figure is ever above the truth. */
 #pragma once
 
 #include "job/accounting.h"

@@ -54,16 +54,16 @@ struct jobs *jobs_new(struct process_reader *reader);
 void jobs_free(struct jobs *jobs); /* NULL is fine */
 DEFINE_CLEANUP(struct jobs *, jobs_free)
 
-/* As it begins; it runs from now on. NULL: there is no room for more. */
+/* Adds a job as it begins; it runs from now on. NULL: there is no room for more. */
 struct watched_job *jobs_add(struct jobs *jobs, const struct job *job);
 /* NULL: there is none, or none any more. */
 struct watched_job *jobs_get(const struct jobs *jobs, job_handle job);
 /* Sets what earlier runs of the job's type used. Has no effect on a job that is not watched any
  * more. */
 void jobs_set_past(struct jobs *jobs, job_handle job, const struct type_history *past);
-/* Nothing remembers it afterwards. */
+/* Forgets a job completely. */
 void jobs_remove(struct jobs *jobs, job_handle job);
-/* From now on processes are adopted too: adoption.h. */
+/* Begins to adopt processes, too (adoption.h). */
 void jobs_begin_adoption(struct jobs *jobs);
 /* The process and its descendants, from the last scan (NULL: none yet) and the births since, become
  * members of the job; those of another job stay there. */
@@ -87,8 +87,8 @@ void jobs_gather_in_sheet(struct jobs *jobs, struct watched_job *w, uint32_t num
 void jobs_join(struct jobs *jobs, struct job_ref to, struct proc_id id, const struct sample *last);
 /* For members that are older than the job, only what they use from now on counts. */
 void jobs_begin_members(struct jobs *jobs, struct watched_job *w, const struct sample *last);
-/* Nothing counts any more that happens later: what its members used so far is read, and after the next
- * snapshot they belong to no job. */
+/* Ends the membership of its processes: their usage so far is read, and after the next snapshot
+ * they belong to no job. */
 void jobs_close(struct jobs *jobs, struct watched_job *w, const struct sample *last);
 /* The job that a living process is in; -1: none. */
 job_handle jobs_find_process(const struct jobs *jobs, pid_t pid);

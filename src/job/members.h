@@ -19,7 +19,7 @@ struct members {
 
 void members_done(struct members *m);
 void members_add(struct members *m, struct job_roster *t, struct proc_id id, struct job_ref ref);
-/* It has ended; those that did before stay as they are. */
+/* Marks a process as ended; one that ended before stays as it is. */
 void members_mark_ended(struct members *m, const struct job_roster *t, struct proc_id id,
                         uint64_t since_boot_ns);
 /* Forgets a process that never was a member. */
@@ -32,8 +32,8 @@ struct members_root {
 	bool (*is_helper)(struct proc_id id); /* … but for these; NULL: no exceptions */
 };
 
-/* The living leave their job, which has ended; returns how many. The dead stay, for late events about
- * them. */
+/* Removes the living processes of a job that has ended, and returns their number. Dead ones are
+ * kept, for late events about them. */
 uint64_t members_release(struct members *m, struct job_roster *t, job_handle job);
 /* Learns from events, in their order, before they are made into a snapshot. */
 void members_learn(struct members *m, struct job_roster *t, const struct event *events, size_t n,
@@ -42,7 +42,7 @@ void members_learn(struct members *m, struct job_roster *t, const struct event *
  * For when births are not reported, or some were lost. True when it found any. */
 bool members_adopt(struct members *m, struct job_roster *t, const struct sample *s,
                    const struct members_root *root);
-/* The living, for a scan of only these. */
+/* Lists the living members, for a scan of only these. */
 void members_list(const struct members *m, struct sample_request *to);
 /* Forgets processes whose job was removed. */
 void members_leave(struct members *m, const struct job_roster *t);
@@ -50,5 +50,5 @@ void members_leave(struct members *m, const struct job_roster *t);
 void members_forget(struct members *m, struct job_roster *t, uint64_t now_boot_ns);
 /* The process that has this pid, or had it last, of those that ended a while ago; start_ticks 0: none is known. */
 struct proc_id members_find(const struct members *m, pid_t pid);
-/* Where it belongs; job -1: nowhere. */
+/* The job and sheet of a process; job -1: none. */
 struct job_ref members_place(const struct members *m, const struct job_roster *t, pid_t pid);

@@ -70,8 +70,8 @@ struct watched_job {
 };
 
 void watched_job_free(struct watched_job *w); /* not its row */
-/* It ended so; once again: its end was corrected. Sheets that are open fail with the first end, and all of them are put
- * into the next snapshot: there may be no later one. */
+/* Ends the job, or corrects its end if it is called again. Sheets that are open fail with the first
+ * end, and all of them are put into the next snapshot: there may be no later one. */
 void watched_job_end(struct watched_job *w, const struct job_end *how);
 /* The sheets in the snapshot need not be put into the next. */
 void watched_job_sheets_are_shown(struct watched_job *w);

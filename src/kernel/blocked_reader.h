@@ -8,13 +8,15 @@
 
 #define BLOCKED_PROCESSES_MAX 128
 
-/* Those of the first BLOCKED_PROCESSES_MAX of them that wait; start_ticks 0: whatever has that pid. One with a thread that runs is left out.
- * Processes at the other end of pipes and sockets are searched among them first, and then anywhere. */
+/* Finds what the first BLOCKED_PROCESSES_MAX of these processes wait for; start_ticks 0: whatever
+ * has that pid. One with a thread that runs is left out. Processes at the other end of pipes and
+ * sockets are searched among them first, and then anywhere. */
 void blocked_reader_list(struct process_reader *r, int root_fd, const struct proc_id *ids, size_t n,
                          struct blocked_calls *ret);
-/* By a reader that exists, what each of them waits for, but not since when: that would move this thread to other CPUs. The other
- * end is searched only among them. False, and nothing: one does not wait, or may go on as it is, there are more than
- * BLOCKED_PROCESSES_MAX, or it would take longer than patience_ns. */
+/* Finds, with an existing reader, what each of them waits for, but not since when: that would move
+ * this thread to other CPUs. The other end is searched only among them. False, and nothing: one
+ * does not wait, or may go on as it is, there are more than BLOCKED_PROCESSES_MAX, or it would take
+ * longer than patience_ns. */
 bool blocked_reader_list_all(struct process_reader *r, int root_fd, const struct proc_id *ids,
                              size_t n, bool (*may_go_on)(const struct blocked_call *call),
                              uint64_t patience_ns, struct blocked_calls *ret);

@@ -27,7 +27,7 @@ bool cgroup_dir_contains(int dir_fd, const char *file, const char *text);
 /* The processes in it and in the groups below: returns their number and writes the first `cap`. */
 size_t cgroup_dir_pids(int dir_fd, pid_t *ret, size_t cap);
 
-/* Moves its processes, but not those of the groups below, to the parent; how many. */
+/* Moves its processes, but not those of the groups below, to the parent; returns how many. */
 size_t cgroup_dir_empty(int parent_fd, int dir_fd);
 /* Moves its processes to the parent, and removes it and the empty groups below. A group below that
  * has processes stays as it is, and so does then this one. 0 or -errno. */

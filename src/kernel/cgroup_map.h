@@ -48,7 +48,7 @@ void cgroup_parse_mountinfo(struct scan text, struct cgroup_mounts *ret);
 /* From the text of /proc/PID/cgroup. "0::/a/b\n" alone means the v2 group /a/b. False when no
  * family has a place. */
 bool cgroup_locate(struct scan text, const struct cgroup_mounts *mounts, struct cgroup_dirs *ret);
-/* The groups above one: how much of its path is that of its parent; 0: there is none. Begin with the
+/* The group above: how much of the path is that of the parent; 0: there is none. Begin with the
  * length of the path. */
 size_t cgroup_map_dir_above(const struct cgroup_dir *dir, size_t len);
 /* The name of the group of that length in the hierarchy: "/slurm/job_77". A long path keeps its

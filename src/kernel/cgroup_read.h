@@ -9,8 +9,8 @@
 #include "model/sample.h"
 
 void cgroup_read(int root_fd, const struct cgroup_dirs *dirs, struct cgroup_readings *ret);
-/* Only the one or the other; what `ret` holds besides is kept. `above`: the limits of the groups
- * above it, not its own. `ret_groups` is whose they are; NULL: not asked. */
+/* Reads only usage, or only limits; other readings in `ret` are kept. `above`: the limits of the
+ * groups above it, not its own. `ret_groups` is whose they are; NULL: not asked. */
 void cgroup_read_usage(int root_fd, const struct cgroup_dirs *dirs, struct cgroup_readings *ret);
 void cgroup_read_limits(int root_fd, const struct cgroup_dirs *dirs, bool above,
                         struct cgroup_readings *ret, struct cgroup_limit_groups *ret_groups);

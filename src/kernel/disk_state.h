@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* disk_state.h - whether file systems have room left: asked in a thread of its own, because the answer of a dead server
- * never comes. */
+/* disk_state.h - whether file systems have room left: queried in a thread of its own, because a
+ * dead server never answers. */
 #pragma once
 
 #include <limits.h>

@@ -12,16 +12,18 @@ bool process_lookup_stat(struct process_reader *r, pid_t pid, struct process_fil
 /* Its counters and its memory now: CPU time to the ns, faults, resident memory and its peak, and I/O where
  * we may read it. False: it has ended, or hangs. */
 bool process_lookup_usage(struct process_reader *r, struct proc_id id, struct proc_readings *ret);
-/* These files of each of its threads, `max` at most: how many there are; 0: there is no such process. */
+/* Reads these files of each of its threads, `max` at most; returns how many there are; 0: there is
+ * no such process. */
 size_t process_lookup_threads(struct process_reader *r, pid_t pid, unsigned files,
                               struct process_request *ret, size_t max);
 /* CPU time of the children that it waited for, and whether it has any that it did not wait for yet (NULL: not
  * asked). False: that is not known, or it hangs. */
 bool process_lookup_waited(struct process_reader *r, struct proc_id id, uint64_t *ret_cpu_ns,
                            bool *ret_has_children);
-/* Fills in when id->pid began; leaves it alone when that cannot be read. */
+/* Fills in the start time of id->pid; it is unchanged if that cannot be read. */
 void process_lookup_find_start(struct process_reader *r, struct proc_id *id);
-/* Whether it is there, even as a zombie. A start of 0 fits any, and so does a process that hangs. */
+/* Whether the process exists, even as a zombie. A start of 0 matches any process; one that hangs
+ * matches any start. */
 bool process_lookup_exists(struct process_reader *r, struct proc_id id);
 /* … and has not ended. */
 bool process_lookup_is_alive(struct process_reader *r, struct proc_id id);

@@ -29,8 +29,8 @@ struct process_request {
 	bool counts_fds;      /* how many files it has open */
 	uint64_t offset;      /* where to begin in environ, or the address in memory */
 	int fd;               /* of PROCESS_OPEN_FILE and PROCESS_FILE_INFO */
-	char device[32];      /* has_device answers whether it has a file open whose path begins so;
-	                       "": not asked */
+	char device[32];      /* has_device: whether it has a file open whose path begins so;
+	                       "": not requested */
 	unsigned device_mode; /* … for reading (S_IRUSR) or writing (S_IWUSR); 0: for any */
 
 	/* Filled in. All files come from one open directory: a pid that is reused meanwhile cannot
@@ -50,7 +50,7 @@ struct process_reader;
 struct process_reader *process_reader_new(int root_fd);
 void process_reader_free(struct process_reader *r); /* NULL is fine; what hangs is left behind */
 DEFINE_CLEANUP(struct process_reader *, process_reader_free)
-/* From now on users are those of the namespace around ours, as the kernel's events have them. */
+/* Makes the reader return users of the namespace around ours, as the kernel's events have them. */
 void process_reader_show_outer_users(struct process_reader *r);
 /* At most PROCESS_READER_BATCH processes. */
 void process_reader_read(struct process_reader *r, struct process_request *requests, size_t n);

@@ -35,7 +35,8 @@ struct ptrace_caller ptrace_access_own(int root_fd);
 /* Whether it makes system calls. -ESRCH: there is no such process, it has ended, or it is a thread of one;
  * -EINVAL: a kernel thread; -EPERM: it is hidden from us. */
 int ptrace_access_check_kind(int root_fd, pid_t pid, struct err *err) must_check;
-/* The same; -EBUSY: it has a tracer; -EPERM. 0: nothing that is visible stands against it. */
+/* Whether it may be traced: as above; -EBUSY: it has a tracer; -EPERM: not permitted. 0: nothing
+ * visible prevents it. */
 int ptrace_access_check(int root_fd, pid_t pid, const struct ptrace_caller *caller, struct err *err)
 	must_check;
 /* Why the kernel refused with EPERM; never 0. */

@@ -5,5 +5,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The memory of this user's files that were changed since then, in bytes; of a crowd, those that are found first. */
+/* The memory of this user's files that were changed since then, in bytes; if there are too many, of
+ * those that are found first. */
 uint64_t shm_files_changed(int root_fd, uid_t uid, uint64_t since_wall_ns);

@@ -17,7 +17,7 @@ struct written_disks_process {
 
 struct written_disks;
 
-/* At most WRITTEN_DISKS_PROCESSES of them. NULL: it cannot be found out. */
+/* At most WRITTEN_DISKS_PROCESSES of them. NULL: the search cannot be started. */
 struct written_disks *written_disks_ask(int root_fd, const struct written_disks_process *processes,
                                         size_t n);
 bool written_disks_is_done(struct written_disks *w);

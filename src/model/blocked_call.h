@@ -45,7 +45,7 @@ struct blocked_call {
 	uint32_t files;    /* that it waits for; 0: not known */
 	uint64_t since_ns; /* how long it has not run, at least; 0: not known */
 	uint64_t ran_ns;   /* the same as before: it has not run since then; 0: not known */
-	bool may_wake; /* a thread waits for a time, a signal, a connection, a terminal or several files: it may go on by itself */
+	bool may_wake; /* a thread waits for a time, a signal, a connection, a terminal or several files: it may resume by itself */
 };
 
 struct blocked_calls {

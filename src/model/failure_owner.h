@@ -27,7 +27,7 @@ struct failure_owner {
 /* The changes in the counts by one end. */
 struct failure_change {
 	bool counts; /* this failure is the process's own */
-	/* It was counted for the parent, a program of ours, which only passed it on. */
+	/* The failure was counted for the parent, a program of ours, which only passed it on. */
 	bool parent_failed, parent_signalled;
 };
 
@@ -36,7 +36,7 @@ void failure_owner_birth(struct failure_owner *f, pid_t pid, pid_t ppid);
 void failure_owner_exec(struct failure_owner *f, struct proc_id id, const char *comm);
 /* The parent, if it is a program of ours; 0: it is not. */
 pid_t failure_owner_parent(const struct failure_owner *f, pid_t pid);
-/* It ended, with an exit code other than 0 or by a signal if so. */
+/* Records the end of a process, with an exit code other than 0 or a signal if it had one. */
 struct failure_change failure_owner_end(struct failure_owner *f, pid_t pid, pid_t ppid, bool failed,
                                         bool signalled);
 /* Whether it is a program of ours that ended only as its command did. */

@@ -171,7 +171,7 @@ static inline struct job_key job_key_of(const struct job *job)
 }
 
 bool job_key_eq(struct job_key a, struct job_key b);
-/* Whether both run, or ended alike. */
+/* Whether both run, or ended in the same way. */
 bool job_is_same_end(const struct job *a, const struct job *b);
 /* Whether a job of the daemon is a copy of this one, which its own recorder stored: another run may have
  * had the same id in another store. Jobs from before recordings were named are compared by id. */
@@ -224,12 +224,12 @@ static inline bool job_shows_figure(const struct job *job, enum job_figure id)
 const char *job_status_name(enum job_status status);
 const char *job_limit_name(enum job_limit limit);
 enum metric_unit job_limit_unit(enum job_limit limit);
-/* One more of the sources of what is known of it; NULL: none. */
+/* Adds a source to the description of how the job is watched; NULL: none. */
 void job_add_to_tier(struct job *job, const char *source);
 /* Whether it failed because it ran out of memory, certainly or probably. */
 bool job_is_oom(const struct job *job);
-/* Whether it shows what jobs of its type need: it succeeded, or ran out of memory and needed at least as much as it had.
- * What failed early shows less. */
+/* Whether its usage shows what jobs of its type need: it succeeded, or ran out of memory and needed
+ * at least as much as it had. A job that failed early shows less. */
 bool job_shows_need(const struct job *job);
 /* Whether so much memory of one process is close to all that the job may use, or it ran out of memory: most
  * programs grow when they load their data. */

@@ -47,8 +47,8 @@ job_handle job_roster_add(struct job_roster *t, const char *id, const char *type
 struct job_row *job_roster_get(const struct job_roster *t, job_handle job);
 int32_t job_roster_index(const struct job_roster *t, job_handle job); /* in rows; -1: none */
 job_handle job_roster_find_key(const struct job_roster *t, struct job_key key); /* -1: none */
-/* It and its sheets are gone, and its members belong nowhere. Other handles and rows stay as they
- * are. */
+/* Removes the job with its sheets; its members then belong to no job. Other handles and rows stay
+ * as they are. */
 void job_roster_remove(struct job_roster *t, job_handle job);
 void job_roster_assign(struct job_roster *t, struct proc_id id, struct job_ref ref);
 void job_roster_forget(struct job_roster *t, struct proc_id id);

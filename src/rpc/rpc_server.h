@@ -21,7 +21,8 @@ struct rpc_server_options {
 	void *self;                              /* passed to the functions */
 	/* Whether the client may connect at all; NULL: every client may. */
 	bool (*admits)(void *self, const struct rpc_server_peer *peer);
-	/* Whether it goes first, and without limits but the number of connections; NULL: every client does. */
+	/* Whether the client takes precedence, without limits except the number of connections;
+	 * NULL: every client does. */
 	bool (*trusts)(void *self, const struct rpc_server_peer *peer);
 	/* A connection has ended; may be NULL. */
 	void (*left)(void *self);
@@ -45,5 +46,5 @@ void rpc_server_adopt(struct rpc_server *server, int take_fd);
 void rpc_server_close(struct rpc_server *server);
 DEFINE_CLEANUP(struct rpc_server *, rpc_server_close)
 unsigned rpc_server_clients(const struct rpc_server *server);
-/* The feeds have something new. */
+/* Notifies all connections with feeds that there is something new. */
 void rpc_server_wake(struct rpc_server *server);

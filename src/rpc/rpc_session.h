@@ -57,7 +57,7 @@ void rpc_session_resume(struct rpc_session *s, bool has_news);
 void rpc_session_send_rest(struct rpc_session *s);
 /* Sends a last error, as far as there is room for it. */
 void rpc_session_refuse(struct rpc_session *s, int code, const char *why);
-/* It has a feed, or a call that is not answered. */
+/* Whether it has a feed, or a call that is not answered. */
 bool rpc_session_is_used(const struct rpc_session *s);
 uint64_t rpc_session_active_ns(const struct rpc_session *s); /* when it was last served */
 /* Whether the client has begun a line, or does not read its answer. */

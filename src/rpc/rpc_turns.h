@@ -53,12 +53,12 @@ struct rpc_turns {
 void rpc_turns_init(struct rpc_turns *t, struct loop *loop,
                     void (*serve)(struct rpc_turn *turn, uint64_t until_ns));
 void rpc_turns_done(struct rpc_turns *t); /* all connections have left */
-/* A connection begins, and ends. */
+/* Adds and removes a connection. */
 void rpc_turns_enter(struct rpc_turns *t, struct rpc_turn *turn, uid_t uid, bool is_trusted);
 void rpc_turns_leave(struct rpc_turns *t, struct rpc_turn *turn);
 /* NULL: it has no connections and owes nothing. */
 struct rpc_user *rpc_turns_user(const struct rpc_turns *t, uid_t uid);
 /* The connection has something to do. True: it was served at once; false: it waits for its turn. */
 bool rpc_turns_ask(struct rpc_turns *t, struct rpc_turn *turn);
-/* It has more to do when it is its turn again. */
+/* Keeps the connection in line: it has more to do. */
 void rpc_turns_wait(struct rpc_turns *t, struct rpc_turn *turn);

@@ -14,7 +14,8 @@ struct job_start {
 /* Whether a job of this user and id runs. */
 bool job_lookup_is_running(const struct methods *m, const struct job *job);
 
-/* Fills in is_stored_by_other, the id and when the job began. -EINPROGRESS is what the method returns to be called again:
- * then this has what was found for the same user, whatever has become of the processes meanwhile. */
+/* Fills in is_stored_by_other, the id and when the job began. -EINPROGRESS is what the method
+ * returns to be called again: then this has what was found for the same user, even if the processes
+ * have ended meanwhile. */
 int job_lookup(struct methods *m, const struct rpc_server_peer *peer, const struct job_start *start,
                struct job *ret, struct err *err) must_check;

@@ -154,7 +154,7 @@ int methods_end_params(const json_t *params, struct job_end *ret, struct err *er
  * the process that opened the sheet. */
 void methods_publish_job(struct methods *m, const struct job *job, pid_t pid, enum stored stored);
 void methods_publish_sheet(struct methods *m, const struct job *job, const struct sheet *sheet);
-/* Publishes a mark or phase at once, so that what is reported is heard in that order. */
+/* Publishes a mark or phase at once, so that subscribers receive reports in order. */
 void methods_publish_event(struct methods *m, const struct job *job, uint32_t sheet,
                            const struct job_input_event *event);
 /* Creates the bus, for the first subscriber. */

@@ -38,7 +38,8 @@ struct serve_daemon {
 	int (*start_job)(void *self, struct job *job, pid_t pid, struct err *err);
 	int (*end_job)(void *self, job_handle job, const struct job_end *how, struct err *err);
 	void (*lose_job)(void *self, job_handle job);
-	/* Calls back when a job that runs, or has ended, is stored as it is now, or could not be (job_commits.h). */
+	/* Calls back when a job that runs, or has ended, is stored as it is now, or could not be
+	 * stored (job_commits.h). */
 	void (*commit_jobs)(void *self, bool has_ended,
 	                    void (*done)(void *self, enum stored stored), void *done_self);
 };
@@ -70,7 +71,8 @@ struct serve_host {
 /* The daemon's: take_fd listens and does not block. The host is copied. */
 int serve_listen(struct loop *loop, int take_fd, const struct serve_host *host, struct serve **ret,
                  struct err *err) must_check;
-/* That of one client, who is connected already; left() is called when it has hung up. The host is copied. */
+/* The server of one client, which is connected already; left() is called when it has hung up. The
+ * host is copied. */
 int serve_attach(struct loop *loop, int take_fd, const struct serve_host *host,
                  void (*left)(void *self), void *self, struct serve **ret, struct err *err)
 	must_check;

@@ -43,7 +43,7 @@ bool job_table_has_volatile(const struct store *st);
 void job_table_mark_durable(struct store *st);
 bool job_table_has_running(const struct store *st); /* or may have */
 bool job_table_is_running(const struct store *st, int64_t row);
-void job_table_roll_back(struct store *st);         /* after a rollback: what was written is not */
+void job_table_roll_back(struct store *st);         /* after a rollback: forgets what was not written after all */
 int64_t job_table_find(struct store *st, struct job_key key, struct err *err)
 	must_check; /* job.id, 0: none, or -errno */
 int64_t job_table_add(struct store *st, struct job_key key, struct err *err)

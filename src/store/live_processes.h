@@ -66,7 +66,7 @@ int64_t live_processes_find_pid(const struct store *st, const struct index_list 
 int live_processes_flush_totals(struct store *st, const struct index_list *list, int64_t job,
                                 struct err *err) must_check;
 int64_t live_processes_new_id(struct store *st, struct err *err) must_check; /* or -errno */
-/* It runs another program: the memory that it had before was its parent's, or another program's. */
+/* Records an exec: the memory before it was the parent's, or another program's. */
 int live_processes_exec(struct store *st, const struct snapshot *snap, const struct event *e,
                         struct err *err) must_check;
 /* Writes them and their samples: the put() of process_table. */

@@ -46,7 +46,7 @@ int process_table_set_job(struct store *st, int64_t proc, int64_t job, const str
 int process_table_set_command(struct store *st, int64_t proc, uint32_t uid, const char *comm,
                               const char *command, size_t len, bool is_name, struct err *err)
 	must_check;
-/* It runs another program, which never had the memory that was stored. */
+/* Records an exec: the new program never had the memory that was stored. */
 int process_table_set_exec(struct store *st, int64_t proc, struct err *err) must_check;
 /* Updates its row from an event. */
 int process_table_set_born(struct store *st, int64_t proc, const struct event *e, struct err *err)
@@ -54,11 +54,11 @@ int process_table_set_born(struct store *st, int64_t proc, const struct event *e
 int process_table_set_exit(struct store *st, int64_t proc, const struct event *e, struct err *err)
 	must_check;
 
-/* Values of its whole life; a counter in the table only grows. COLUMN_ABSENT: not known. */
+/* Values over its whole life; a counter in the table only grows. COLUMN_ABSENT: not known. */
 struct process_totals {
 	int64_t max_cpu, max_rss_kib; /* of the samples */
 	const int64_t *total;         /* TOTAL_METRICS of them */
-	int64_t final;                /* FINAL_… bits of those that are the kernel's last word */
+	int64_t final;                /* FINAL_… bits of those that the kernel reported at the end */
 };
 int process_table_set_totals(struct store *st, int64_t proc, const struct process_totals *t,
                              struct err *err) must_check;

@@ -14,7 +14,8 @@ struct store;
 int recorder_table_begin(struct store *st, struct err *err) must_check;
 /* After a rollback. */
 void recorder_table_undo(struct store *st);
-/* Our own end, with the last snapshot (0: none). `has_live_processes`: some process was still there. */
+/* Records our own end, with the last snapshot (0: none). `has_live_processes`: some process was
+ * still there. */
 int recorder_table_end(struct store *st, int64_t snapshot, uint64_t wall_ns,
                        bool has_live_processes, struct err *err) must_check;
 /* Whether the job of a brief recorder has ended, and with it the recorder. */

@@ -23,7 +23,7 @@ struct oom_watch {
 	uint64_t turned_boot_ns; /* when `turned` was read */
 };
 
-/* From now on, for the group of this process. */
+/* Begins the watch, for the group of this process. */
 void oom_watch_begin(struct oom_watch *w, int root_fd, uint64_t boot_ns);
 /* Kills in the last 10 to 20 seconds. The victim's end may be reported that long after its kill: its memory
  * has to be freed first. */
