@@ -353,7 +353,7 @@ static bool has_own_allowance(const struct allowance *a)
 
 /* Whether the job succeeded, took long enough for its figures to be known, and was allowed much
  * more, or everything. */
-static bool is_worth_saying(const struct job *job, uint64_t next)
+static bool is_worth_showing(const struct job *job, uint64_t next)
 {
 	struct figure used = job->figures[JOB_FIGURE_PEAK_USED];
 	uint64_t most = job->allowed.memory_bytes;
@@ -369,7 +369,7 @@ static bool is_worth_saying(const struct job *job, uint64_t next)
 
 bool job_view_shows_next_request(const struct job *job)
 {
-	return job_shows_need(job) && (job_is_oom(job) || is_worth_saying(job, 0));
+	return job_shows_need(job) && (job_is_oom(job) || is_worth_showing(job, 0));
 }
 
 void job_view_put_next_request(struct label_lines *f, const struct job *job,
@@ -378,7 +378,7 @@ void job_view_put_next_request(struct label_lines *f, const struct job *job,
 	struct figure used = job->figures[JOB_FIGURE_PEAK_USED];
 
 	if (!next->memory_bytes || !job_shows_need(job) ||
-	    !(job_is_oom(job) || is_worth_saying(job, next->memory_bytes)))
+	    !(job_is_oom(job) || is_worth_showing(job, next->memory_bytes)))
 		return;
 	label_lines_begin(f, label, "");
 	label_lines_part(f, "--mem %s", format_memory_option(next->memory_bytes).at);
