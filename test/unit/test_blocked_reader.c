@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <poll.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
@@ -148,7 +149,7 @@ static void test_socket_peer_parse__reads_long_addresses(void **state)
 	assert_string_equal(p.address, "[2001:db8::1]:80");
 }
 
-/* Children that wait for a pipe; the last two have the other end, too. */
+/* Children that wait for a pipe, as long as we live; the last two have the other end, too. */
 static void start_waiting(const int ends[2], struct proc_id *ids, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -158,6 +159,7 @@ static void start_waiting(const int ends[2], struct proc_id *ids, size_t n)
 		assert_true(ids[i].pid >= 0);
 		if (ids[i].pid)
 			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (i + 2 < n)
 			close(ends[1]);
 		_exit(read(ends[0], &c, 1) < 0);
@@ -194,8 +196,8 @@ static void test_blocked_reader_list_all__lists_nothing_unless_all_wait(void **s
 	start_waiting(ends, ids, MANY - 1);
 	ids[MANY - 1] = ids[0];
 	assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
-	for (int i = 0; i < 50 && !list_all(r, ids, MANY - 1, 10 * NS_PER_S, &calls); i++)
-		usleep(20000); /* until they have begun to wait */
+	for (int i = 0; i < 1500 && !list_all(r, ids, MANY - 1, 10 * NS_PER_S, &calls); i++)
+		usleep(20000); /* until they have begun to wait, which on a busy machine takes long */
 	assert_int_equal(calls.list.len, MANY - 1);
 	assert_int_equal(calls.list.at[0].thing, BLOCKED_ON_PIPE);
 	assert_int_equal(calls.list.at[0].peer, ids[MANY - 3].pid);
