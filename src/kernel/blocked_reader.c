@@ -612,16 +612,19 @@ bool blocked_reader_list_all(struct process_reader *r, int root_fd, const struct
                              uint64_t patience_ns, struct blocked_calls *ret)
 {
 	cleanup(freep) struct search *s = NULL;
+	bool is_complete;
 
 	if (n > BLOCKED_PROCESSES_MAX)
 		return false;
 	s = search_new(r, root_fd, ids, n);
 	s->may_go_on = may_go_on;
 	s->until_ns = clock_mono_ns() + patience_ns;
-	if (list_calls(s, ret))
-		return true;
-	vec_reset(&ret->list);
-	return false;
+	process_reader_limit(r, s->until_ns);
+	is_complete = list_calls(s, ret);
+	process_reader_limit(r, 0);
+	if (!is_complete)
+		vec_reset(&ret->list);
+	return is_complete;
 }
 
 bool blocked_reader_one(struct process_reader *r, int root_fd, const struct proc_id *ids, size_t n,

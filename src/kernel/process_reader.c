@@ -30,6 +30,9 @@
 /* A process of 100 GB may need that for smaps_rollup, and must not need more. The more threads
  * hang, the less patience is left for the next. */
 #define PATIENCE_NS (100 * NS_PER_MS)
+/* Of a whole call: after that, a thread that waits in a file is left behind even if it has read others since the
+ * last check. Else many processes that each take a little less than our patience would add up. */
+#define PATIENCE_IN_ALL_NS (2 * PATIENCE_NS)
 #define STARVED_NS (3 * NS_PER_S) /* for a thread that waits for a CPU and for nothing else */
 /* A process that hung is not read for ten times as long as it hung, once its reader has returned:
  * on a very busy machine an execve() alone may take that long. */
@@ -87,6 +90,7 @@ struct process_reader {
 	bool size_counts_fds;  /* st_size of /proc/PID/fd is their number (Linux 6.2) */
 	struct worker *worker; /* NULL: none yet, or it was left behind */
 	VEC(struct slow) slow;
+	uint64_t limit_ns; /* process_reader_limit(); 0: none */
 	uint64_t hangs, cpu_ns;
 	pid_t last_hang;
 	struct buf uid_map; /* empty: users are those of our namespace */
@@ -523,12 +527,15 @@ static void prepare(const struct process_reader *r, struct process_request *q)
 
 /* ---- a batch --------------------------------------------------------------------------------- */
 
-static struct timespec deadline_after(uint64_t ns)
+static struct timespec timespec_of(uint64_t at_ns)
 {
-	uint64_t at = clock_mono_ns() + ns;
+	return (struct timespec){ .tv_sec = (time_t)(at_ns / NS_PER_S),
+		                  .tv_nsec = (long)(at_ns % NS_PER_S) };
+}
 
-	return (struct timespec){ .tv_sec = (time_t)(at / NS_PER_S),
-		                  .tv_nsec = (long)(at % NS_PER_S) };
+static bool is_past_limit(const struct process_reader *r)
+{
+	return r->limit_ns && clock_mono_ns() >= r->limit_ns;
 }
 
 static uint64_t cpu_of(const struct worker *w)
@@ -541,9 +548,10 @@ static uint64_t cpu_of(const struct worker *w)
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-/* On a busy machine a thread may stand still because it gets no CPU, or because the process that it
- * waits for gets none. It is our own: reading about it never hangs. */
-static bool is_runnable(const struct process_reader *r, const struct worker *w, pid_t pid)
+/* On a busy machine a thread may stand still because it gets no CPU. It is our own: reading about it
+ * never hangs. The state of the process that it reads from must not matter here: that process can run for
+ * as long as it likes while another of its threads holds the lock. */
+static bool is_runnable(const struct process_reader *r, const struct worker *w)
 {
 	char path[40], text[1024];
 	struct process_files_stat st;
@@ -551,37 +559,44 @@ static bool is_runnable(const struct process_reader *r, const struct worker *w, 
 
 	if (!w->tid || !r->is_live) /* it has not begun to run, or cannot hang */
 		return true;
-	if (process_peek_state(r->root_fd, pid) == 'R')
-		return true;
 	snprintf(path, sizeof path, "self/task/%d/stat", w->tid);
 	n = kernel_file_read(r->proc_fd, path, text, sizeof text);
 	return n > 0 && process_files_parse_stat(scan_mem(text, (size_t)n), &st) && st.state == 'R';
 }
 
-/* Until all is read, or the thread hangs in a file: how many requests are answered. */
-static size_t await(const struct process_reader *r, struct worker *w, uint64_t patience_ns)
+/* When to look again how far the thread is. */
+static uint64_t next_check_ns(const struct process_reader *r, uint64_t patience_ns)
 {
-	uint64_t since_ns = clock_mono_ns(), cpu_ns = 0;
-	struct timespec deadline = deadline_after(patience_ns);
+	uint64_t now_ns = clock_mono_ns(), at_ns = now_ns + patience_ns;
+
+	return r->limit_ns > now_ns ? MIN(at_ns, r->limit_ns) : at_ns;
+}
+
+/* Until all is read, or the thread hangs in a file: how many requests are answered. */
+static size_t await(const struct process_reader *r, struct worker *w, uint64_t patience_ns,
+                    uint64_t until_ns)
+{
+	uint64_t since_ns = clock_mono_ns(), cpu_ns = cpu_of(w);
+	struct timespec check = timespec_of(next_check_ns(r, patience_ns));
 	size_t seen = 0;
 
-	while (sem_clockwait(&w->finished, CLOCK_MONOTONIC, &deadline) < 0) {
+	while (sem_clockwait(&w->finished, CLOCK_MONOTONIC, &check) < 0) {
 		size_t done = w->done;
+		uint64_t now_ns = clock_mono_ns();
+		bool runs;
 
 		if (errno != ETIMEDOUT)
 			continue;
-		if (done != seen) {
+		runs = is_runnable(r, w);
+		if (done != seen && (runs || now_ns < until_ns)) {
 			seen = done;
-			since_ns = clock_mono_ns();
+			since_ns = now_ns;
 			cpu_ns = cpu_of(w);
-		} else if (done < w->count && (!is_runnable(r, w, w->requests.at[done].pid) ||
-		                               clock_mono_ns() - since_ns > STARVED_NS ||
-		                               (cpu_ns && cpu_of(w) - cpu_ns > patience_ns))) {
+		} else if (done < w->count && (!runs || now_ns - since_ns > STARVED_NS ||
+		                               cpu_of(w) - cpu_ns > patience_ns)) {
 			return done;
-		} else if (!cpu_ns) {
-			cpu_ns = cpu_of(w);
 		}
-		deadline = deadline_after(patience_ns);
+		check = timespec_of(next_check_ns(r, patience_ns));
 	}
 	return w->count;
 }
@@ -603,7 +618,8 @@ static void make_room(struct worker *w)
 
 /* Hands requests to the thread and takes what it read: how many are settled, which is all of them
  * or those before one that hangs. */
-static size_t read_some(struct process_reader *r, struct process_request *requests, size_t n)
+static size_t read_some(struct process_reader *r, struct process_request *requests, size_t n,
+                        uint64_t until_ns)
 {
 	struct worker *w = r->worker;
 	size_t settled;
@@ -614,7 +630,7 @@ static size_t read_some(struct process_reader *r, struct process_request *reques
 	memcpy(w->requests.at, requests, n * sizeof *requests);
 	make_room(w);
 	sem_post(&w->work);
-	settled = await(r, w, PATIENCE_NS / (1 + count_stuck(r)));
+	settled = await(r, w, PATIENCE_NS / (1 + count_stuck(r)), until_ns);
 	memcpy(requests, w->requests.at, settled * sizeof *requests);
 	if (settled == n)
 		r->cpu_ns += w->cpu_ns;
@@ -628,6 +644,8 @@ static int ensure_worker(struct process_reader *r)
 {
 	int error = r->worker ? 0 : process_reader_proc_fd(r);
 
+	if (is_past_limit(r))
+		return -ETIMEDOUT;
 	if (r->worker || error < 0)
 		return error;
 	return count_stuck(r) < HANGING_MAX ? worker_new(r, &r->worker) : -EBUSY;
@@ -650,8 +668,14 @@ static void show_outer_users(const struct process_reader *r, struct process_requ
 		                                       requests[i].uid);
 }
 
+void process_reader_limit(struct process_reader *r, uint64_t until_mono_ns)
+{
+	r->limit_ns = until_mono_ns;
+}
+
 void process_reader_read(struct process_reader *r, struct process_request *requests, size_t n)
 {
+	uint64_t until_ns = r->limit_ns ? r->limit_ns : clock_mono_ns() + PATIENCE_IN_ALL_NS;
 	size_t settled = 0;
 	int error = 0;
 
@@ -659,7 +683,7 @@ void process_reader_read(struct process_reader *r, struct process_request *reque
 	for (size_t i = 0; i < n; i++)
 		prepare(r, &requests[i]);
 	while (settled < n && (error = ensure_worker(r)) == 0) {
-		settled += read_some(r, requests + settled, n - settled);
+		settled += read_some(r, requests + settled, n - settled, until_ns);
 		if (settled < n)
 			prepare(r, &requests[settled]);
 	}
@@ -673,11 +697,21 @@ uint64_t process_reader_cpu_ns(const struct process_reader *r)
 	return r->cpu_ns;
 }
 
+/* On a busy machine a process may hold the lock because it gets no CPU. */
+static bool may_be_starved(const struct process_reader *r, const struct slow *slow, uint64_t age_ns)
+{
+	return age_ns < STARVED_NS && process_peek_state(r->root_fd, slow->pid) == 'R';
+}
+
 uint64_t process_reader_hangs(struct process_reader *r, pid_t *ret_last)
 {
+	uint64_t now_ns = r->slow.len ? clock_mono_ns() : 0;
+
 	vec_each(&r->slow, slow) {
+		uint64_t age_ns = now_ns - slow->since_ns;
+
 		if (slow->is_counted || !slow->stuck || slow->stuck->has_returned ||
-		    clock_mono_ns() - slow->since_ns < HANG_NS)
+		    age_ns < HANG_NS || may_be_starved(r, slow, age_ns))
 			continue;
 		slow->is_counted = true;
 		r->hangs++;

@@ -11,6 +11,9 @@
  * process that hung for a moment only (an exec from a slow network file system) is then sampled
  * again, while one that hangs for ever costs one thread, once.
  *
+ * So a read takes up to 0.1 s more for a process that hangs, half a second for many in one call, and
+ * nothing the next time. Only time in which the thread gets no CPU, on a busy machine, comes on top of it.
+ *
  * There is one reader per host, used by one thread. */
 #pragma once
 
@@ -52,6 +55,9 @@ void process_reader_free(struct process_reader *r); /* NULL is fine; what hangs 
 DEFINE_CLEANUP(struct process_reader *, process_reader_free)
 /* Makes the reader return users of the namespace around ours, as the kernel's events have them. */
 void process_reader_show_outer_users(struct process_reader *r);
+/* Limits the reads that follow: from then on (monotonic clock; 0: never) they answer -ETIMEDOUT, and what hangs is waited
+ * for until then at most. */
+void process_reader_limit(struct process_reader *r, uint64_t until_mono_ns);
 /* At most PROCESS_READER_BATCH processes. */
 void process_reader_read(struct process_reader *r, struct process_request *requests, size_t n);
 /* The directory /proc, owned by the reader, or -errno. */

@@ -18,6 +18,7 @@
 #include "fake_machine.h"
 
 #define PATIENCE_NS (20 * NS_PER_S) /* of a test; a busy machine is slow */
+#define SPINNERS 4
 
 static void put_process(const struct tree *t, int pid, const char *file, const char *text)
 {
@@ -177,7 +178,7 @@ static void *want_lock(void *at)
 }
 
 /* Runs instead of the tests, as "hang PATH", and learns from the server when the lock is held: soon
- * whoever asks for its command line has to wait. */
+ * whoever asks for its command line has to wait. As "spin PATH" it runs all the time. */
 static int hang(char **argv)
 {
 	int fd = open(argv[1], O_RDONLY | O_CLOEXEC);
@@ -190,6 +191,11 @@ static int hang(char **argv)
 	    pthread_create(&threads[0], NULL, hold_lock, at) != 0 ||
 	    pthread_create(&threads[1], NULL, want_lock, at) != 0)
 		return 1;
+	if (strcmp(argv[0], "spin") == 0) {
+		nice(19);
+		for (;;)
+			;
+	}
 	for (;;)
 		pause();
 }
@@ -202,9 +208,9 @@ struct stage {
 	char file[96];
 };
 
-static void name_stage(char *ret, size_t cap, pid_t owner)
+static void name_stage(char *ret, size_t cap, pid_t owner, int number)
 {
-	snprintf(ret, cap, "/tmp/proctor-hang-%d", owner);
+	snprintf(ret, cap, "/tmp/proctor-hang-%d-%d", owner, number);
 }
 
 /* Only a process that waits for a lock is in this state for long. */
@@ -213,12 +219,12 @@ static bool is_waiting_soon(pid_t pid)
 	return threads_settle(pid, 'D', "DS");
 }
 
-static bool raise_stage(struct stage *s)
+static bool raise_stage(struct stage *s, int number, const char *how)
 {
 	char options[96];
 	int fuse_fd = open("/dev/fuse", O_RDWR | O_CLOEXEC), held[2];
 
-	name_stage(s->file, sizeof s->file, getpid());
+	name_stage(s->file, sizeof s->file, getpid(), number);
 	close(open(s->file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 	snprintf(options, sizeof options, "fd=%d,rootmode=100444,user_id=0,group_id=0", fuse_fd);
 	if (fuse_fd < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
@@ -231,12 +237,12 @@ static bool raise_stage(struct stage *s)
 	s->target = fork();
 	if (s->target == 0) {
 		dup2(held[0], STDIN_FILENO);
-		execl("/proc/self/exe", "hang", s->file, NULL);
+		execl("/proc/self/exe", how, s->file, NULL);
 		_exit(127);
 	}
 	close(held[0]);
 	close(held[1]);
-	return is_waiting_soon(s->target);
+	return threads_settle(s->target, 'D', "DRS");
 }
 
 /* Without the server the file system answers every wait with an error. */
@@ -270,7 +276,7 @@ static bool does_plain_read_hang(pid_t target)
 	return hangs;
 }
 
-static int scan_beside(const struct stage *stage)
+static int scan_beside(struct stage *stage)
 {
 	struct probe_env env = tree_live();
 	struct sample s = { .request.want = WANT_ALL };
@@ -299,29 +305,87 @@ static int scan_beside(const struct stage *stage)
 	return 0;
 }
 
-static void test_process_reader__a_process_that_makes_readers_hang_does_not_stop_the_scan(
-	void **state)
+static void run_with_stages(int (*play)(struct stage *), int count, const char *how)
 {
-	char left[96];
+	struct stage stages[SPINNERS];
 	int status;
 	pid_t child;
 
-	(void)state;
 	if (geteuid() != 0 || access("/dev/fuse", F_OK) < 0)
 		skip();
 	child = fork();
 	if (child == 0) {
-		struct stage stage;
-
 		alarm(4 * PATIENCE_NS / NS_PER_S);
-		if (unshare(CLONE_NEWNS) < 0 || !raise_stage(&stage))
+		if (unshare(CLONE_NEWNS) < 0)
 			_exit(9);
-		_exit(scan_beside(&stage));
+		for (int i = 0; i < count; i++)
+			if (!raise_stage(&stages[i], i, how))
+				_exit(9);
+		_exit(play(stages));
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
-	name_stage(left, sizeof left, child);
-	unlink(left);
+	for (int i = 0; i < count; i++) {
+		name_stage(stages[i].file, sizeof stages[i].file, child, i);
+		unlink(stages[i].file);
+	}
 	assert_int_equal(status, 0);
+}
+
+static void test_process_reader__a_process_that_makes_readers_hang_does_not_stop_the_scan(
+	void **state)
+{
+	(void)state;
+	run_with_stages(scan_beside, 1, "hang");
+}
+
+/* Each takes 0.1 s at most. It is the machine that may be busy, so there are some of them. */
+static int read_spinners(struct stage *stages)
+{
+	struct probe_env env = tree_live();
+	uint64_t begin_ns;
+	pid_t last;
+
+	for (int i = 0; i < SPINNERS; i++)
+		for (int tries = 0; !does_plain_read_hang(stages[i].target); tries++)
+			if (tries == 100)
+				return 1;
+	begin_ns = clock_mono_ns();
+	for (int i = 0; i < SPINNERS; i++) {
+		struct process_request q = { .pid = stages[i].target,
+			                     .files = 1U << PROCESS_CMDLINE };
+
+		process_reader_read(env.reader, &q, 1);
+		if (q.errors[PROCESS_CMDLINE] != -ETIMEDOUT)
+			return 2;
+	}
+	if (clock_mono_ns() - begin_ns > SPINNERS * NS_PER_S)
+		return 3;
+	while (process_reader_hangs(env.reader, &last) < SPINNERS) /* reported all the same */
+		usleep(10000);
+	for (int i = 0; i < SPINNERS; i++)
+		lower_stage(&stages[i]);
+	return 0;
+}
+
+static void test_process_reader__waits_no_longer_for_a_process_that_hangs_while_it_runs(void **state)
+{
+	(void)state;
+	run_with_stages(read_spinners, SPINNERS, "spin");
+}
+
+static void test_process_reader__reads_nothing_past_its_limit(void **state)
+{
+	struct probe_env env = tree_live();
+	struct process_request q = { .pid = getpid(), .files = 1U << PROCESS_STAT };
+
+	(void)state;
+	process_reader_limit(env.reader, clock_mono_ns());
+	process_reader_read(env.reader, &q, 1);
+	assert_int_equal(q.error, -ETIMEDOUT);
+	process_reader_limit(env.reader, 0);
+	process_reader_read(env.reader, &q, 1);
+	assert_int_equal(q.error, 0);
+	close(env.root_fd);
 }
 
 int main(int argc, char **argv)
@@ -330,10 +394,12 @@ int main(int argc, char **argv)
 		TEST(test_process_reader__reads_the_files_of_each_process),
 		TEST(test_process_reader__counts_files_and_finds_a_device),
 		TEST(test_process_reader__distinguishes_a_process_from_another_with_its_pid),
-		TEST(test_process_reader__a_process_that_makes_readers_hang_does_not_stop_the_scan)
+		TEST(test_process_reader__a_process_that_makes_readers_hang_does_not_stop_the_scan),
+		TEST(test_process_reader__waits_no_longer_for_a_process_that_hangs_while_it_runs),
+		TEST(test_process_reader__reads_nothing_past_its_limit)
 	};
 
-	if (argc == 2 && strcmp(argv[0], "hang") == 0)
+	if (argc == 2 && (strcmp(argv[0], "hang") == 0 || strcmp(argv[0], "spin") == 0))
 		return hang(argv);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
