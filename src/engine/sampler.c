@@ -244,10 +244,10 @@ static void choose_tier(struct sampler *s, struct role_slot *slot)
 {
 	bool many = s->next->request.focus.len >= MANY_PROCESSES;
 
-	if (!s->next->request.focus_only || !(slot->role->tiers[0]->flags & PROBE_SUITS_MANY))
+	if (!s->next->request.focus_only || !role_has(slot->role, PROBE_SUITS_MANY))
 		return;
-	if (!slot->is_open && !many)
-		slot->tier = slot->role->tiers + 1;
+	while (!slot->is_open && !many && has_flag(slot, PROBE_SUITS_MANY))
+		slot->tier++;
 	if (slot->is_open && many && !slot->is_suited && !slot->refusals[0]) {
 		close_tier(slot);
 		slot->tier = slot->role->tiers;
@@ -256,21 +256,18 @@ static void choose_tier(struct sampler *s, struct role_slot *slot)
 	}
 }
 
-static int slot_fd(const struct role_slot *slot)
+static bool brings_events(const struct role_slot *slot)
 {
-	return is_active(slot) && (*slot->tier)->fd ? (*slot->tier)->fd(slot->self) : -1;
+	return is_active(slot) && has_flag(slot, PROBE_BRINGS_EVENTS);
 }
 
 size_t sampler_fds(const struct sampler *s, int ret[static ROLES_MAX])
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->slot_count; i++) {
-		int fd = slot_fd(&s->slots[i]);
-
-		if (fd >= 0)
-			ret[n++] = fd;
-	}
+	for (size_t i = 0; i < s->slot_count; i++)
+		if (brings_events(&s->slots[i]))
+			ret[n++] = (*s->slots[i].tier)->fd(s->slots[i].self);
 	return n;
 }
 
@@ -298,7 +295,7 @@ uint64_t sampler_before_last_ns(const struct sampler *s)
 size_t sampler_drain(struct sampler *s)
 {
 	for (size_t i = 0; i < s->slot_count; i++)
-		if (slot_fd(&s->slots[i]) >= 0)
+		if (brings_events(&s->slots[i]))
 			read_slot(s, &s->slots[i]);
 	return s->next->events.len;
 }

@@ -49,9 +49,10 @@ enum probe_flag {
 	                                  before the command starts, and all others at the first
 	                                  tick */
 	PROBE_SUITS_MANY = 1 << 4,     /* loading it pays off from many processes on: `run` starts
-	                                  with the next tier */
+	                                  with the first tier that lacks this */
 	PROBE_PAYS_PER_FILE = 1 << 5, /* open files and I/O of processes cost extra (WANT_FDS_IO) */
 	PROBE_TRACES = 1 << 6, /* reports only about processes that it was given: has trace() */
+	PROBE_BRINGS_EVENTS = 1 << 7, /* is read between ticks, too: has fd() */
 };
 
 struct probe_ops {
@@ -60,8 +61,8 @@ struct probe_ops {
 	const char *caution; /* what trace() does to a command besides; NULL: nothing */
 	int (*open)(const struct probe_env *env, void **ret_self, struct err *err);
 	int (*read)(void *self, struct sample *out, struct err *err);
-	/* Becomes readable when read() should be called before the tick; -1, or no function:
-	 * never. Any number of probes may have one. */
+	/* Becomes readable when read() should be called before the tick; while the probe is open, there is one.
+	 * Any number of probes may bring events. */
 	int (*fd)(const void *self);
 	/* For slow sources: waits until there is something to report, at most until then; fails
 	 * when there never will be. NULL: all is there at once. */

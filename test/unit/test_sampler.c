@@ -219,10 +219,14 @@ static void source_close(void *self)
 
 #define SOURCE .read = source_read, .fd = source_fd, .close = source_close
 static const struct probe_ops births = { .name = "births",
-	                                 .flags = PROBE_REPORTS_BIRTHS | PROBE_OPENS_EARLY,
+	                                 .flags = PROBE_BRINGS_EVENTS | PROBE_REPORTS_BIRTHS |
+	                                          PROBE_OPENS_EARLY,
 	                                 .open = first_open,
 	                                 SOURCE },
-			      marks = { .name = "marks", .open = second_open, SOURCE };
+			      marks = { .name = "marks",
+	                                .flags = PROBE_BRINGS_EVENTS,
+	                                .open = second_open,
+	                                SOURCE };
 static const struct probe_ops *const births_tiers[] = { &births, NULL }, *const marks_tiers[] = {
 	&marks, NULL
 };

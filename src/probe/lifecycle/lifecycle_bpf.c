@@ -161,7 +161,8 @@ static void lifecycle_bpf_health(const void *self, struct probe_health *ret)
 
 const struct probe_ops probe_lifecycle_bpf = {
 	.name = "lifecycle-bpf",
-	.flags = PROBE_NEEDS_BPF | PROBE_REPORTS_BIRTHS | PROBE_REPORTS_TOTALS | PROBE_OPENS_EARLY,
+	.flags = PROBE_NEEDS_BPF | PROBE_BRINGS_EVENTS | PROBE_REPORTS_BIRTHS | PROBE_REPORTS_TOTALS |
+	         PROBE_OPENS_EARLY,
 	.open = lifecycle_bpf_open,
 	.read = lifecycle_bpf_read,
 	.fd = lifecycle_bpf_fd,

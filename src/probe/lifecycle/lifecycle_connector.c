@@ -480,7 +480,7 @@ static void connector_health(const void *self_, struct probe_health *ret)
 
 const struct probe_ops probe_lifecycle_connector = {
 	.name = "lifecycle-connector",
-	.flags = PROBE_REPORTS_BIRTHS | PROBE_OPENS_EARLY,
+	.flags = PROBE_BRINGS_EVENTS | PROBE_REPORTS_BIRTHS | PROBE_OPENS_EARLY,
 	.open = connector_open,
 	.read = connector_read,
 	.fd = connector_fd,

@@ -354,7 +354,7 @@ static void syscalls_bpf_health(const void *self, struct probe_health *ret)
 
 const struct probe_ops probe_syscalls_bpf = {
 	.name = "syscalls-bpf",
-	.flags = PROBE_NEEDS_BPF | PROBE_OPENS_EARLY | PROBE_TRACES,
+	.flags = PROBE_NEEDS_BPF | PROBE_BRINGS_EVENTS | PROBE_OPENS_EARLY | PROBE_TRACES,
 	.open = syscalls_bpf_open,
 	.read = syscalls_bpf_read,
 	.fd = syscalls_bpf_fd,

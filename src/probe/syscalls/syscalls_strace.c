@@ -252,7 +252,7 @@ static void syscalls_strace_health(const void *self, struct probe_health *ret)
 
 const struct probe_ops probe_syscalls_strace = {
 	.name = "syscalls-strace",
-	.flags = PROBE_OPENS_EARLY | PROBE_TRACES,
+	.flags = PROBE_BRINGS_EVENTS | PROBE_OPENS_EARLY | PROBE_TRACES,
 	.caution =
 		"counting system calls by strace: each takes about 100 times as long, set-user-id "
 		"programs (sudo, ping) get no other rights, and the job cannot attach debuggers",
