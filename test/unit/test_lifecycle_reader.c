@@ -60,11 +60,11 @@ static void take_free_of(struct stage *s, uint32_t tgid, uint64_t cpu_ns)
 {
 	struct life_free r = {
 		.head = head(LIFE_FREE, tgid),
-		.cpu_ns = cpu_ns,
-		.read_bytes = 4096,
-		.write_bytes = 8192,
-		.minor_faults = 19,
-		.major_faults = 1,
+		.counters = { .cpu_ns = cpu_ns,
+		              .read_bytes = 4096,
+		              .write_bytes = 8192,
+		              .minor_faults = 19,
+		              .major_faults = 1 },
 		.status = 3 << 8,
 		.has_io = 1,
 	};

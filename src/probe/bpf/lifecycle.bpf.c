@@ -257,14 +257,23 @@ int on_exit(__u64 *ctx)
 }
 
 /* When a task is released its counters are added to the signal structure, the leader's too. It may
- * still have been running then: what it used until it was switched away for good is only in its own
+ * still have been running then: what CPU time it used until it was switched away for good is only in its own
  * counter, so the greater of the two is the right one (and nothing is counted twice). */
-static __always_inline __u64 final_cpu_ns(struct task_struct *leader, struct signal_struct *signal)
+static __always_inline void counters_fill(struct life_free *r, struct task_struct *leader,
+                                          struct signal_struct *signal)
 {
-	__u64 group = BPF_CORE_READ(signal, sum_sched_runtime);
-	__u64 own = BPF_CORE_READ(leader, se.sum_exec_runtime);
+	struct task_counters *c = &r->counters;
+	__u64 own_ns = BPF_CORE_READ(leader, se.sum_exec_runtime);
 
-	return own > group ? own : group;
+#define X(member, metric, in_task, in_signal) c->member = BPF_CORE_READ(signal, in_signal);
+	TASK_COUNTERS_ALWAYS(X)
+	r->has_io = bpf_core_field_exists(signal->ioac.read_bytes);
+	if (r->has_io) {
+		TASK_COUNTERS_IO(X)
+	}
+#undef X
+	if (own_ns > c->cpu_ns)
+		c->cpu_ns = own_ns;
 }
 
 SEC("raw_tp/sched_process_free")
@@ -280,16 +289,8 @@ int on_free(__u64 *ctx)
 	if (!r)
 		return 0;
 	head_fill(&r->head, LIFE_FREE, 0, task);
-	r->cpu_ns = final_cpu_ns(task, signal);
-	r->minor_faults = BPF_CORE_READ(signal, min_flt);
-	r->major_faults = BPF_CORE_READ(signal, maj_flt);
+	counters_fill(r, task, signal);
 	r->status = exit_status(task, signal);
-	r->read_bytes = r->write_bytes = r->has_io = 0;
-	if (bpf_core_field_exists(signal->ioac.read_bytes)) {
-		r->read_bytes = BPF_CORE_READ(signal, ioac.read_bytes);
-		r->write_bytes = BPF_CORE_READ(signal, ioac.write_bytes);
-		r->has_io = 1;
-	}
 	record_submit(r);
 	return 0;
 }

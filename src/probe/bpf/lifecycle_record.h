@@ -8,6 +8,8 @@
 
 #include <linux/types.h>
 
+#include "probe/bpf/task_counters.h"
+
 #define LIFE_COMM_BYTES 16
 #define LIFE_ARGV_MAX 512
 #define LIFE_RING_BYTES (4 << 20)
@@ -57,11 +59,7 @@ struct life_exit {
 
 struct life_free {
 	struct life_head head;
-	__u64 cpu_ns;
-	__u64 read_bytes;
-	__u64 write_bytes;
-	__u64 minor_faults;
-	__u64 major_faults;
+	struct task_counters counters;
 	__u32 status;
 	__u32 has_io;
 };

@@ -5,6 +5,8 @@
 
 #include <linux/types.h>
 
+#include "probe/bpf/task_counters.h"
+
 #define TASK_COMM_BYTES 16
 #define TASK_CPUS_MAX 16 /* up to here resident memory is summed exactly */
 
@@ -17,15 +19,6 @@ enum task_flag {
 	TASK_HAS_IO = 1 << 0,    /* the kernel accounts storage I/O */
 	TASK_HAS_RSS = 1 << 1,   /* the layout of its rss counters is one we know */
 	TASK_RSS_EXACT = 1 << 2, /* summed over all CPUs */
-};
-
-/* Sums over all threads, those that have ended included. */
-struct task_counters {
-	__u64 cpu_ns;
-	__u64 read_bytes;
-	__u64 write_bytes;
-	__u64 minor_faults;
-	__u64 major_faults;
 };
 
 struct task_record {

@@ -33,6 +33,7 @@ struct two_counters {
 	__u64 first, second;
 };
 
+/* By address, so each read costs a call: that is why this one is written by hand. */
 static __always_inline void add_thread(struct task_struct *task, struct task_counters *sum)
 {
 	struct two_counters faults = {}, io = {};
@@ -65,13 +66,12 @@ static long thread_step(__u32 i, struct thread_walk *walk)
 static __always_inline void add_dead_threads(struct signal_struct *signal,
                                              struct task_counters *sum)
 {
-	sum->cpu_ns += signal->sum_sched_runtime;
-	sum->minor_faults += signal->min_flt;
-	sum->major_faults += signal->maj_flt;
+#define X(member, metric, in_task, in_signal) sum->member += signal->in_signal;
+	TASK_COUNTERS_ALWAYS(X)
 	if (bpf_core_field_exists(signal->ioac.read_bytes)) {
-		sum->read_bytes += signal->ioac.read_bytes;
-		sum->write_bytes += signal->ioac.write_bytes;
+		TASK_COUNTERS_IO(X)
 	}
+#undef X
 }
 
 /* When a thread ends, its counters move to the signal structure: a sum taken meanwhile would miss
@@ -134,13 +134,12 @@ static __always_inline void read_space(struct task_struct *task, struct task_rec
 
 static __always_inline void read_own_counters(struct task_struct *task, struct task_counters *out)
 {
-	out->cpu_ns = task->se.sum_exec_runtime;
-	out->minor_faults = task->min_flt;
-	out->major_faults = task->maj_flt;
+#define X(member, metric, in_task, in_signal) out->member = task->in_task;
+	TASK_COUNTERS_ALWAYS(X)
 	if (bpf_core_field_exists(task->ioac.read_bytes)) {
-		out->read_bytes = task->ioac.read_bytes;
-		out->write_bytes = task->ioac.write_bytes;
+		TASK_COUNTERS_IO(X)
 	}
+#undef X
 	add_dead_threads(task->signal, out);
 }
 

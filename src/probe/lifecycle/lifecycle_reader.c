@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "model/redact.h"
 #include "probe/bpf/lifecycle_record.h"
+#include "probe/tasks/task_reader.h"
 
 static_assert(LIFE_COMM_BYTES == COMM_LEN, "names are copied whole");
 
@@ -176,14 +177,9 @@ static void take_exit(struct lifecycle_reader *reader, const struct life_exit *r
 /* All but the peak: the end reported that, while its memory was there. */
 static void set_totals(const struct life_free *r, struct proc_readings *final)
 {
-	if (r->cpu_ns) /* no process ends without having run: 0 was not counted */
-		readings_set(final, PROC_CPU_TIME, r->cpu_ns);
-	readings_set(final, PROC_MINOR_FAULTS, r->minor_faults);
-	readings_set(final, PROC_MAJOR_FAULTS, r->major_faults);
-	if (r->has_io) {
-		readings_set(final, PROC_READ_BYTES, r->read_bytes);
-		readings_set(final, PROC_WRITE_BYTES, r->write_bytes);
-	}
+	task_reader_set_counters(&r->counters, r->has_io, final);
+	if (!r->counters.cpu_ns) /* no process ends without having run: 0 was not counted */
+		final->present &= ~(UINT64_C(1) << PROC_CPU_TIME);
 }
 
 static void report_totals(const struct life_free *r, pid_t pid, struct sample *out)

@@ -26,15 +26,14 @@ static char state_letter(uint32_t state, uint32_t exit_state)
 	return shown ? "SDTtXZP"[31 - __builtin_clz(shown)] : 'R';
 }
 
-static void set_counters(const struct task_record *r, struct proc_sample *p)
+void task_reader_set_counters(const struct task_counters *c, bool has_io, struct proc_readings *to)
 {
-	readings_set(&p->r, PROC_CPU_TIME, r->counters.cpu_ns);
-	readings_set(&p->r, PROC_MINOR_FAULTS, r->counters.minor_faults);
-	readings_set(&p->r, PROC_MAJOR_FAULTS, r->counters.major_faults);
-	if (r->flags & TASK_HAS_IO) {
-		readings_set(&p->r, PROC_READ_BYTES, r->counters.read_bytes);
-		readings_set(&p->r, PROC_WRITE_BYTES, r->counters.write_bytes);
+#define X(member, metric, ...) readings_set(to, PROC_##metric, c->member);
+	TASK_COUNTERS_ALWAYS(X)
+	if (has_io) {
+		TASK_COUNTERS_IO(X)
 	}
+#undef X
 }
 
 static void set_gauges(const struct task_reader *reader, const struct task_record *r,
@@ -132,7 +131,7 @@ static void add_full(struct task_reader *reader, const struct task_record *r, st
 	memcpy(p.comm, r->comm, sizeof p.comm);
 	p.comm[sizeof p.comm - 1] = '\0';
 	set_gauges(reader, r, &p);
-	set_counters(r, &p);
+	task_reader_set_counters(&r->counters, r->flags & TASK_HAS_IO, &p.r);
 	reader->read |= p.r.present;
 	task_reader_add(reader, &p, out);
 }

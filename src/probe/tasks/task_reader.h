@@ -30,6 +30,8 @@ size_t task_reader_last_len(const struct task_reader *reader);
  * is left for next time. Processes read in full have no command line yet. */
 size_t task_reader_take(struct task_reader *reader, const void *bytes, size_t len,
                         struct sample *out);
+/* Sets what the kernel counted; without has_io, its counters of storage I/O are not known. */
+void task_reader_set_counters(const struct task_counters *c, bool has_io, struct proc_readings *to);
 /* A process that was read elsewhere; NULL at the ceiling. */
 struct proc_sample *task_reader_add(struct task_reader *reader, const struct proc_sample *p,
                                     struct sample *out);
