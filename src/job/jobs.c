@@ -450,6 +450,7 @@ void jobs_learn(struct jobs *jobs, const struct sample *s)
 		jobs->lacks_births = false;
 	}
 	jobs_learn_events(jobs, s);
+	members_correct(&jobs->members, &jobs->roster, s);
 	if (adopts_children)
 		members_adopt(&jobs->members, &jobs->roster, s, &jobs->root);
 	if (jobs->adoption && jobs->roster.rows.len && s->procs.len)

@@ -11,6 +11,7 @@
 void members_done(struct members *m)
 {
 	map_done(&m->living);
+	vec_done(&m->guessed);
 	vec_done(&m->graves);
 }
 
@@ -139,9 +140,52 @@ static bool is_closed(const struct job_roster *t, job_handle job, uint64_t boot_
 static void add_child(struct members *m, struct job_roster *t, const struct event *birth,
                       struct job_ref ref)
 {
+	pid_t *guessed;
+
 	if (ref.job < 0 || is_closed(t, ref.job, birth->boot_ns))
 		return;
 	members_add(m, t, birth->id, ref);
+	if (birth->is_start_guessed && (guessed = vec_push(&m->guessed, PROCS_MAX)))
+		*guessed = birth->id.pid;
+}
+
+/* Events of this batch have the guess: it stays known, too. */
+static void correct_start(struct members *m, struct job_roster *t, struct proc_id id)
+{
+	struct proc_id guess = { .pid = id.pid };
+
+	if (!id.start_ticks || !map_get(&m->living, (uint64_t)id.pid, &guess.start_ticks) ||
+	    guess.start_ticks <= id.start_ticks ||
+	    guess.start_ticks - id.start_ticks > TICKS_PER_S)
+		return;
+	map_put(&m->living, (uint64_t)id.pid, id.start_ticks);
+	job_roster_assign(t, id, job_roster_find(t, guess));
+}
+
+/* The end of a former process with that pid may come late, where starts are exact. */
+static bool is_guessed(const struct members *m, pid_t pid)
+{
+	vec_each(&m->guessed, guessed)
+		if (*guessed == pid)
+			return true;
+	return false;
+}
+
+void members_correct(struct members *m, struct job_roster *t, const struct sample *s)
+{
+	size_t kept = 0;
+	uint64_t start_ticks;
+
+	for (size_t i = 0; i < m->guessed.len; i++) {
+		pid_t pid = m->guessed.at[i];
+		const struct proc_sample *p = sample_find_proc(s, pid);
+
+		if (p)
+			correct_start(m, t, p->id);
+		else if (map_get(&m->living, (uint64_t)pid, &start_ticks))
+			m->guessed.at[kept++] = pid;
+	}
+	m->guessed.len = kept;
 }
 
 void members_learn(struct members *m, struct job_roster *t, const struct event *events, size_t n,
@@ -151,6 +195,8 @@ void members_learn(struct members *m, struct job_roster *t, const struct event *
 		if (e->kind == EVENT_SPAWN) {
 			add_child(m, t, e, place_below(m, t, e->id, e->ppid, root));
 		} else if (e->kind == EVENT_EXIT) {
+			if (is_guessed(m, e->id.pid))
+				correct_start(m, t, e->id);
 			members_mark_ended(m, t, e->id, e->boot_ns);
 		}
 	}

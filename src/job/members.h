@@ -14,6 +14,7 @@ struct member_grave {
 
 struct members {
 	struct map living; /* pid → start ticks */
+	VEC(pid_t) guessed; /* of these, may have begun a moment before */
 	VEC(struct member_grave) graves; /* the dead, while late events about them may come */
 };
 
@@ -38,6 +39,8 @@ uint64_t members_release(struct members *m, struct job_roster *t, job_handle job
 /* Learns from events, in their order, before they are made into a snapshot. */
 void members_learn(struct members *m, struct job_roster *t, const struct event *events, size_t n,
                    const struct members_root *root);
+/* Corrects when processes began that could not be read at their birth: the time of that event is a moment later. */
+void members_correct(struct members *m, struct job_roster *t, const struct sample *s);
 /* Adds processes of a scan whose parent is a member or the root (the subreaper of a job's orphans).
  * For when births are not reported, or some were lost. True when it found any. */
 bool members_adopt(struct members *m, struct job_roster *t, const struct sample *s,

@@ -42,6 +42,7 @@ struct event {
 	uint64_t wall_ns;  /* 0: snapshot_build() derives it from boot_ns */
 	struct proc_id id; /* pid 0: not about a process */
 	pid_t ppid;        /* spawn */
+	bool is_start_guessed; /* spawn: the process began then, or a moment before */
 	uint32_t uid;
 	char comm[COMM_LEN];
 	struct text_ref name; /* mark, phase, limit; signal: what the kernel sent it for (EVENT_FOR_…) */

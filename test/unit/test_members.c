@@ -144,6 +144,29 @@ static void test_members__are_those_that_have_the_name_of_a_helper(void **state)
 	fixture_done(&fx);
 }
 
+/* Such a process hung while it was born. */
+static void test_members_correct__keeps_a_process_that_began_a_tick_before_its_event(void **state)
+{
+	struct fixture fx = fixture_of();
+	struct event births[] = { spawn(101, 602, 100), spawn(102, 602, 100) };
+	struct event end = ended(102, 600, 9);
+	struct sample s = kit_sample(0);
+
+	(void)state;
+	births[0].is_start_guessed = births[1].is_start_guessed = true;
+	members_learn(&fx.m, &fx.t, births, ARRAY_LEN(births), &nobody);
+	members_correct(&fx.m, &fx.t, &s); /* they still hang */
+	scanned(&s, 101, 100);
+	members_correct(&fx.m, &fx.t, &s);
+	assert_int_equal(job_roster_find(&fx.t, (struct proc_id){ 101, 600 }).job, 0);
+	assert_int_equal(members_find(&fx.m, 101).start_ticks, 600);
+	members_learn(&fx.m, &fx.t, &end, 1, &nobody); /* by now its start is known */
+	assert_int_equal(fx.t.rows.at[0]->processes, 3);
+	assert_int_equal(fx.t.rows.at[0]->living, 2);
+	sample_done(&s);
+	fixture_done(&fx);
+}
+
 static void test_members_forget__leaves_the_dead_alone_for_a_while(void **state)
 {
 	struct fixture fx = fixture_of();
@@ -196,6 +219,7 @@ RUN_TESTS(TEST(test_members__take_in_children_of_children_in_one_batch),
           TEST(test_members__hand_the_sheet_on_to_children),
           TEST(test_members__take_in_sisters_of_the_root_but_not_our_helpers),
           TEST(test_members__are_those_that_have_the_name_of_a_helper),
+          TEST(test_members_correct__keeps_a_process_that_began_a_tick_before_its_event),
           TEST(test_members_forget__leaves_the_dead_alone_for_a_while),
           TEST(test_members_adopt__finds_descendants_whose_pids_wrapped_around),
           TEST(test_members_adopt__takes_orphans_of_the_subreaper_but_not_its_helpers))

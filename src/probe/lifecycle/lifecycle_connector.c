@@ -152,9 +152,10 @@ static void take_fork(struct connector *self, const struct connector_message_eve
 	struct known *parent = process_names_find(&self->names, ev->parent);
 	struct found found;
 	struct event *e;
+	bool is_read = look_up(self, ev->tgid, boot_ns, &found) &&
+	               found.known.id.start_ticks * NS_PER_TICK + NS_PER_S >= boot_ns;
 
-	if (!look_up(self, ev->tgid, boot_ns, &found) ||
-	    found.known.id.start_ticks * NS_PER_TICK + NS_PER_S < boot_ns) {
+	if (!is_read) {
 		found.known = parent ? *parent : (struct known){ 0 };
 		found.known.id = (struct proc_id){ ev->tgid, boot_ns / NS_PER_TICK };
 		found.known.named_ns = boot_ns;
@@ -163,6 +164,7 @@ static void take_fork(struct connector *self, const struct connector_message_eve
 	if (e) {
 		describe(e, &found.known, boot_ns);
 		e->ppid = ev->parent;
+		e->is_start_guessed = !is_read;
 	}
 	remember(self, found.known, boot_ns);
 }
