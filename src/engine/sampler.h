@@ -45,7 +45,7 @@ void sampler_on_notice(struct sampler *s, sampler_notice *notice, void *self);
 const struct sample *sampler_last(const struct sampler *s);
 /* On the boot clock, when the sample before that was taken; 0: there was none. */
 uint64_t sampler_before_last_ns(const struct sampler *s);
-/* The only process reader of the host: all files in /proc/PID are read with it. */
+/* The process reader of the host's thread: all files in /proc/PID are read with it there. */
 struct process_reader *sampler_process_reader(const struct sampler *s);
 /* The sample of the next tick, in which events are collected. */
 const struct sample *sampler_sample(const struct sampler *s);

@@ -500,7 +500,8 @@ static void leave_behind(struct process_reader *r, struct worker *w, pid_t pid)
 	pthread_detach(w->thread);
 	slow->pid = pid;
 	slow->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	slow->files = files_that_hang_with((enum process_file)atomic_load(&w->file));
+	if (slow->pid_fd >= 0 || errno != ESRCH) /* else its pid is free for others */
+		slow->files = files_that_hang_with((enum process_file)atomic_load(&w->file));
 	slow->stuck = w;
 	slow->since_ns = clock_mono_ns();
 	r->worker = NULL;

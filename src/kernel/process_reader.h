@@ -7,14 +7,15 @@
  * does it, for a list of processes at a time. A thread that hangs is left behind, and another one
  * continues with the next process.
  *
- * The files that hang are not read again until that thread has come back and a pause has passed: a
- * process that hung for a moment only (an exec from a slow network file system) is then sampled
- * again, while one that hangs for ever costs one thread, once.
+ * The files that hang are not read again until that thread has come back and a pause has passed, ten times as
+ * long as it was away, but a minute at most: a process that hung for a moment only (an exec from a slow network
+ * file system) is then sampled again, while one that hangs for ever costs one thread, once. Of another process
+ * that gets the pid they are read at once, unless we had no file descriptor left by which to know it.
  *
  * So a read takes up to 0.1 s more for a process that hangs, half a second for many in one call, and
  * nothing the next time. Only time in which the thread gets no CPU, on a busy machine, comes on top of it.
  *
- * There is one reader per host, used by one thread. */
+ * A reader is used by one thread. The host has one, and so has each store worker that reads files of processes. */
 #pragma once
 
 #include <sys/types.h>

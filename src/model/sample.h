@@ -70,7 +70,7 @@ struct sample_request {
 	pid_t tree; /* with it: also the descendants of this process; 0: the focus is complete */
 };
 
-/* The lists of a sample, X(container, name): declared, reset and freed from this table.
+/* The lists of a sample, X(container, name): declared, reset and freed from this table (that of the request is not among them).
  *	procs     ascending by pid
  *	gpus      one that does not answer is listed without readings
  *	syscalls  of traced processes, since the last sample
