@@ -35,7 +35,7 @@ int tracer_check(int root_fd, pid_t pid)
 	char program[PATH_MAX];
 	struct err err;
 
-	if (ptrace_access_check(root_fd, pid, &us, &err) < 0)
+	if (ptrace_access_check(NULL, root_fd, pid, &us, &err) < 0)
 		return tracer_refuse(&err);
 	return find_program(program, &err) < 0 ? cli_failed(&err) : CLI_OK;
 }
@@ -52,7 +52,7 @@ static int explain_refusal(const struct cli *cli, const struct strace_options *o
 		log_error("process %d has ended in the meantime", (int)o->pid);
 		return CLI_NOT_FOUND;
 	}
-	if (news->code == EPERM && ptrace_access_explain(root_fd, o->pid, &us, &err) < 0)
+	if (news->code == EPERM && ptrace_access_explain(NULL, root_fd, o->pid, &us, &err) < 0)
 		return tracer_refuse(&err);
 	log_error("strace: %s", news->text[0] ? news->text : "it could not be started");
 	return CLI_FAILED;

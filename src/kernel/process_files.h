@@ -11,7 +11,7 @@
 #define PROCESS_FILES(X)                                                                           \
 	X(STAT, "stat", 1024)                                                                      \
 	X(STATM, "statm", 128)                                                                     \
-	X(STATUS, "status", 4096)                                                                  \
+	X(STATUS, "status", 8192)                                                                  \
 	X(LIMITS, "limits", 4096)                                                                  \
 	X(IO, "io", 512)                                                                           \
 	X(CMDLINE, "cmdline", PROCESS_TEXT_MAX)                                                    \

@@ -2,7 +2,11 @@
 /* process_peek.h - the few files in /proc/PID that may be read on any thread, because reading them
  * waits for nothing that a process can hold for long: neither for the lock of an exec (exec_update_lock) nor
  * for that of the address space (mmap_lock), on which other files can hang. These are all:
- *	comm, status, limits    filled from counters, under spinlocks alone
+ *	comm, limits            filled from counters, under spinlocks alone
+ *	status                  likewise, but whoever reads it holds the address space for some microseconds. If the
+ *	                        process ends in them, the reader frees all of its memory, and waits for its
+ *	                        asynchronous I/O. So the loop reads it only of children of ours, and of processes
+ *	                        that were just found to hang: a user cannot make it do so at a chosen moment
  *	cgroup                  under the lock of the control groups, which no process holds
  *	io, stat                only of a child of ours that waits to begin, or that has ended and was not waited
  *	                        for: it executes nothing, and has no address space any more

@@ -476,8 +476,8 @@ static size_t count_stuck(const struct process_reader *r)
 	return n;
 }
 
-/* stat waits for a process that executes another program; where it does, all others do. The command
- * line waits for the address space alone, as some others do. */
+/* stat waits for a process that executes another program; where it does, all others do but status. The
+ * command line waits for the address space alone, as some others do. */
 static unsigned files_that_hang_with(enum process_file file)
 {
 	const unsigned of_memory = 1U << PROCESS_CMDLINE | 1U << PROCESS_ENVIRON |
@@ -485,7 +485,7 @@ static unsigned files_that_hang_with(enum process_file file)
 	                           1U << PROCESS_AUXV | 1U << PROCESS_MAPS;
 
 	if (file == PROCESS_STAT || file == PROCESS_FILE_COUNT)
-		return ~0U;
+		return ~(file == PROCESS_STAT ? 1U << PROCESS_STATUS : 0U);
 	if (file == PROCESS_DRM) /* in the GPU's driver */
 		return 1U << file;
 	return 1U << file | of_memory | (file == PROCESS_CMDLINE ? 0 : 1U << PROCESS_IO);

@@ -69,14 +69,29 @@ bool ptrace_target_parse(struct scan status, struct ptrace_target *ret)
 	return true;
 }
 
-static int read_target(int root_fd, pid_t pid, struct ptrace_target *ret)
+static int parse_target(struct scan status, struct ptrace_target *ret)
+{
+	return ptrace_target_parse(status, ret) ? 0 : -EBADMSG;
+}
+
+static int read_in_place(int root_fd, pid_t pid, struct ptrace_target *ret)
 {
 	char text[PROCESS_PEEK_STATUS_MAX];
 	ssize_t n = process_peek_status(root_fd, pid, text);
 
-	if (n < 0)
-		return (int)n;
-	return ptrace_target_parse(scan_mem(text, (size_t)n), ret) ? 0 : -EBADMSG;
+	return n < 0 ? (int)n : parse_target(scan_mem(text, (size_t)n), ret);
+}
+
+static int read_target(struct process_reader *r, int root_fd, pid_t pid, struct ptrace_target *ret)
+{
+	struct process_request q = { .pid = pid, .files = 1U << PROCESS_STATUS };
+
+	if (!r)
+		return read_in_place(root_fd, pid, ret);
+	process_reader_read(r, &q, 1);
+	if (q.error || q.errors[PROCESS_STATUS])
+		return q.error ? q.error : q.errors[PROCESS_STATUS];
+	return parse_target(q.text[PROCESS_STATUS], ret);
 }
 
 /* ---- the rules ------------------------------------------------------------------------------- */
@@ -159,10 +174,15 @@ static int check_rights(int root_fd, pid_t pid, const char *comm, const struct p
 	return 0;
 }
 
-static int find_target(int root_fd, pid_t pid, struct ptrace_target *ret,
+static int find_target(struct process_reader *r, int root_fd, pid_t pid, struct ptrace_target *ret,
                        char ret_comm[static COMM_LEN], struct err *err)
 {
-	if (read_target(root_fd, pid, ret) < 0)
+	int error = read_target(r, root_fd, pid, ret);
+
+	if (error == -ETIMEDOUT || error == -EBUSY)
+		return err_set(err, EAGAIN, "process %d does not answer: reading its files in /proc hangs",
+		               (int)pid);
+	if (error < 0)
 		return describe_absence(pid, err);
 	process_peek_comm(root_fd, pid, ret_comm);
 	if (ret->tgid != pid)
@@ -185,23 +205,24 @@ int ptrace_access_check_kind(int root_fd, pid_t pid, struct err *err)
 	struct ptrace_target t;
 	char comm[COMM_LEN];
 
-	return find_target(root_fd, pid, &t, comm, err);
+	return find_target(NULL, root_fd, pid, &t, comm, err);
 }
 
-int ptrace_access_check(int root_fd, pid_t pid, const struct ptrace_caller *caller, struct err *err)
+int ptrace_access_check(struct process_reader *r, int root_fd, pid_t pid,
+                        const struct ptrace_caller *caller, struct err *err)
 {
 	struct ptrace_target t;
 	char comm[COMM_LEN];
 
-	if (find_target(root_fd, pid, &t, comm, err) < 0)
+	if (find_target(r, root_fd, pid, &t, comm, err) < 0)
 		return -err->code;
 	if (t.tracer)
 		return describe_tracer(root_fd, pid, comm, t.tracer, err);
 	return check_rights(root_fd, pid, comm, &t, caller, err);
 }
 
-int ptrace_access_explain(int root_fd, pid_t pid, const struct ptrace_caller *caller,
-                          struct err *err)
+int ptrace_access_explain(struct process_reader *r, int root_fd, pid_t pid,
+                          const struct ptrace_caller *caller, struct err *err)
 {
 	char text[16];
 	ssize_t n = kernel_file_read(root_fd, "proc/sys/kernel/yama/ptrace_scope", text,
@@ -209,7 +230,7 @@ int ptrace_access_explain(int root_fd, pid_t pid, const struct ptrace_caller *ca
 	struct scan s = scan_mem(text, n > 0 ? (size_t)n : 0);
 	uint64_t scope = 0;
 
-	if (ptrace_access_check(root_fd, pid, caller, err) < 0)
+	if (ptrace_access_check(r, root_fd, pid, caller, err) < 0)
 		return -err->code;
 	if (scan_u64(&s, &scope) && scope == 3)
 		return err_set(
@@ -235,7 +256,7 @@ bool ptrace_access_is_ancestor(int root_fd, pid_t pid)
 	for (int i = 0; t.ppid > 0 && i < ANCESTORS_MAX; i++) {
 		if (t.ppid == pid)
 			return true;
-		if (read_target(root_fd, t.ppid, &t) < 0)
+		if (read_in_place(root_fd, t.ppid, &t) < 0)
 			break;
 	}
 	return false;

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/scan.h"
+#include "kernel/process_reader.h"
 #include "model/process.h"
 
 /* The user that wants to trace. */
@@ -36,11 +37,11 @@ struct ptrace_caller ptrace_access_own(int root_fd);
  * -EINVAL: a kernel thread; -EPERM: it is hidden from us. */
 int ptrace_access_check_kind(int root_fd, pid_t pid, struct err *err) must_check;
 /* Whether it may be traced: as above; -EBUSY: it has a tracer; -EPERM: not permitted. 0: nothing
- * visible prevents it. */
-int ptrace_access_check(int root_fd, pid_t pid, const struct ptrace_caller *caller, struct err *err)
-	must_check;
+ * visible prevents it. The reader reads about it (-EAGAIN: that hangs); NULL: this thread reads, and may wait. */
+int ptrace_access_check(struct process_reader *r, int root_fd, pid_t pid,
+                        const struct ptrace_caller *caller, struct err *err) must_check;
 /* Why the kernel refused with EPERM; never 0. */
-int ptrace_access_explain(int root_fd, pid_t pid, const struct ptrace_caller *caller,
-                          struct err *err) must_check;
+int ptrace_access_explain(struct process_reader *r, int root_fd, pid_t pid,
+                          const struct ptrace_caller *caller, struct err *err) must_check;
 /* Whether the process is this one, or its parent, or a parent of that. */
 bool ptrace_access_is_ancestor(int root_fd, pid_t pid);

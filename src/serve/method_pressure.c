@@ -39,12 +39,12 @@ static int find_blocked(void *self, const struct history_cancel *cancel, struct 
                         struct err *err)
 {
 	struct blocked_query *q = self;
+	struct process_reader *reader = store_worker_process_reader(q->methods->process_worker);
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	(void)cancel, (void)result, (void)err;
-	if (methods_may_trace(&q->peer, root_fd, q->pid))
-		(void)blocked_reader_one(store_worker_process_reader(q->methods->process_worker),
-		                         root_fd, q->ids, q->n, &q->found);
+	if (methods_may_trace(&q->peer, reader, root_fd, q->pid))
+		(void)blocked_reader_one(reader, root_fd, q->ids, q->n, &q->found);
 	return 0;
 }
 

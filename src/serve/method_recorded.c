@@ -209,13 +209,13 @@ static void write_as(struct json *j, enum report_format format, const struct pag
 /* Adds what processes wait for, of those that the peer might trace itself. */
 static void add_blocked(const struct query *q, int root_fd, struct report *report)
 {
+	struct process_reader *reader = store_worker_process_reader(q->worker);
 	size_t n = 0;
 
 	vec_each(&report->living, id)
-		if (methods_may_trace(&q->peer, root_fd, id->pid))
+		if (methods_may_trace(&q->peer, reader, root_fd, id->pid))
 			report->living.at[n++] = *id;
-	blocked_reader_list(store_worker_process_reader(q->worker), root_fd, report->living.at, n,
-	                    &report->blocked);
+	blocked_reader_list(reader, root_fd, report->living.at, n, &report->blocked);
 }
 
 static int read_report(void *self, const struct history_cancel *cancel, struct json *result,

@@ -36,11 +36,13 @@ bool methods_trusts(const struct rpc_server_peer *peer)
 	return peer->uid == 0 || peer->uid == geteuid();
 }
 
-bool methods_may_trace(const struct rpc_server_peer *peer, int root_fd, pid_t pid)
+bool methods_may_trace(const struct rpc_server_peer *peer, struct process_reader *reader,
+                       int root_fd, pid_t pid)
 {
 	const struct ptrace_caller caller = { .uid = peer->uid, .gid = peer->gid };
 	struct err ignored;
-	int r = methods_trusts(peer) ? 0 : ptrace_access_check(root_fd, pid, &caller, &ignored);
+	int r = methods_trusts(peer) ? 0
+	                             : ptrace_access_check(reader, root_fd, pid, &caller, &ignored);
 
 	return r == 0 || r == -EBUSY; /* another one traces it now */
 }

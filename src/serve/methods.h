@@ -87,7 +87,8 @@ extern const struct rpc_server_method serve_methods[]; /* the last has no name *
 /* Whether the caller may see and change everything: root, and the user that runs us. */
 bool methods_trusts(const struct rpc_server_peer *peer);
 /* Whether it may see what the process does, because it may trace it. */
-bool methods_may_trace(const struct rpc_server_peer *peer, int root_fd, pid_t pid);
+bool methods_may_trace(const struct rpc_server_peer *peer, struct process_reader *reader,
+                       int root_fd, pid_t pid);
 const struct job_roster *methods_jobs(const struct methods *m);
 const struct job *methods_job(const struct methods *m, job_handle job); /* a watched one */
 /* Whether the caller may see and change the job. */

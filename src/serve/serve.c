@@ -38,7 +38,8 @@ static struct serve *serve_new(struct loop *loop, const struct serve_host *host)
 	s->methods.process_worker = store_worker_new(loop, RPC_SERVER_REPLY_MAX);
 	s->methods.start_worker = store_worker_new(loop, RPC_SERVER_REPLY_MAX);
 	if (host->traces)
-		s->methods.traces = traces_new(loop, host->traces);
+		s->methods.traces = traces_new(
+			loop, host->engine ? engine_jobs(host->engine)->reader : NULL, host->traces);
 	s->methods.opened_mono_ns = clock_mono_ns();
 	job_socket_init(&s->socket);
 	return s;

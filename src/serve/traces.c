@@ -39,7 +39,8 @@ struct trace {
 struct traces {
 	struct loop *loop;
 	struct traces_options options;
-	VEC(struct trace *) list; /* oldest first */
+	struct process_reader *reader; /* the host's, or NULL */
+	VEC(struct trace *) list;      /* oldest first */
 	uint64_t last_id;
 	int dir_fd; /* -1: before the first */
 };
@@ -144,7 +145,7 @@ static int explain(const struct trace *t, struct err *err)
 	if (t->over.end == STRACE_NOT_ATTACHED && t->over.code == ESRCH)
 		return err_set(err, ENOENT, "process %d has ended in the meantime", (int)t->pid);
 	if (t->over.end == STRACE_NOT_ATTACHED && t->over.code == EPERM) {
-		(void)!ptrace_access_explain(root_fd, t->pid, &caller, err);
+		(void)!ptrace_access_explain(t->owner->reader, root_fd, t->pid, &caller, err);
 		return translate(err);
 	}
 	return err_set(err, EAGAIN, "strace was not started: %s",
@@ -319,8 +320,8 @@ static int check_room(const struct traces *t, uid_t uid, bool is_trusted, struct
 	return 0;
 }
 
-static int check_target(const struct rpc_server_peer *peer, const struct traces_request *rq,
-                        struct err *err)
+static int check_target(const struct traces *t, const struct rpc_server_peer *peer,
+                        const struct traces_request *rq, struct err *err)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const struct ptrace_caller caller = caller_of(root_fd, peer->uid, peer->gid,
@@ -328,7 +329,8 @@ static int check_target(const struct rpc_server_peer *peer, const struct traces_
 
 	if (rq->pid == getpid())
 		return err_set(err, EINVAL, "process %d is this daemon", (int)rq->pid);
-	return ptrace_access_check(root_fd, rq->pid, &caller, err) < 0 ? translate(err) : 0;
+	return ptrace_access_check(t->reader, root_fd, rq->pid, &caller, err) < 0 ? translate(err)
+	                                                                          : 0;
 }
 
 static int launch(struct traces *t, struct trace *trace, const struct rpc_server_peer *peer,
@@ -379,7 +381,7 @@ int traces_start(struct traces *t, const struct rpc_server_peer *peer,
 		               "this daemon cannot trace with your rights: run `proctor trace %d`",
 		               (int)rq->pid);
 	forget_some(t);
-	if (check_room(t, peer->uid, rq->is_trusted, err) < 0 || check_target(peer, rq, err) < 0)
+	if (check_room(t, peer->uid, rq->is_trusted, err) < 0 || check_target(t, peer, rq, err) < 0)
 		return -err->code;
 	trace = xcalloc(1, sizeof *trace);
 	*trace = (struct trace){ .owner = t,
@@ -477,11 +479,13 @@ void traces_list(const struct traces *t, const struct rpc_server_peer *peer, boo
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-struct traces *traces_new(struct loop *loop, const struct traces_options *options)
+struct traces *traces_new(struct loop *loop, struct process_reader *reader,
+                          const struct traces_options *options)
 {
 	struct traces *t = xcalloc(1, sizeof *t);
 
 	t->loop = loop;
+	t->reader = reader;
 	t->options = *options;
 	t->dir_fd = -1;
 	return t;

@@ -8,6 +8,7 @@
 #include "rpc/rpc_session.h"
 #include "trace/strace_spawner.h"
 
+struct process_reader;
 struct traces;
 
 struct traces_options {
@@ -27,7 +28,9 @@ struct traces_request {
 	bool is_trusted; /* the caller may trace with our rights */
 };
 
-struct traces *traces_new(struct loop *loop, const struct traces_options *options);
+/* Makes an empty list of traces. The reader is the host's; NULL: it has none, for it records nothing. */
+struct traces *traces_new(struct loop *loop, struct process_reader *reader,
+                          const struct traces_options *options);
 void traces_free(struct traces *t); /* ends all; after the server was closed. NULL is fine */
 
 /* These answer later (RPC_SERVER_LATER), or fail: when strace has attached, and when the trace is over. */

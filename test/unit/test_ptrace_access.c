@@ -32,6 +32,7 @@ static struct answer ask(const char *status, const char *yama, const struct ptra
                          bool was_refused)
 {
 	struct tree t = tree_new();
+	struct process_reader *reader = was_refused ? NULL : t.env.reader; /* both ways */
 	struct answer a = { 0 };
 
 	tree_puts(&t, "proc/4711/status", status);
@@ -40,8 +41,8 @@ static struct answer ask(const char *status, const char *yama, const struct ptra
 	tree_puts(&t, "proc/4712/comm", "gdb\n");
 	if (yama)
 		tree_puts(&t, "proc/sys/kernel/yama/ptrace_scope", yama);
-	a.r = was_refused ? ptrace_access_explain(t.env.root_fd, 4711, caller, &a.err)
-	                  : ptrace_access_check(t.env.root_fd, 4711, caller, &a.err);
+	a.r = was_refused ? ptrace_access_explain(reader, t.env.root_fd, 4711, caller, &a.err)
+	                  : ptrace_access_check(reader, t.env.root_fd, 4711, caller, &a.err);
 	tree_remove(&t);
 	return a;
 }

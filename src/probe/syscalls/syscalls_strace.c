@@ -133,7 +133,7 @@ static int explain(const struct syscalls_strace *p, pid_t pid, struct err *err)
 		return err_set(err, ETIMEDOUT, "strace did not attach within %u s",
 		               (unsigned)(ATTACH_NS / NS_PER_S));
 	if (p->over.end == STRACE_NOT_ATTACHED && p->over.code == EPERM)
-		return ptrace_access_explain(p->root_fd, pid, &us, err);
+		return ptrace_access_explain(NULL, p->root_fd, pid, &us, err);
 	if (p->over.end == STRACE_KEEPER_LOST || p->over.code)
 		return err_set(err, ECHILD, "strace was killed while it attached");
 	return err_set(err, EIO, "strace: %.150s",
@@ -151,7 +151,7 @@ static int start(struct syscalls_strace *p, pid_t pid, struct err *err)
 		                          .patience_ns = PATIENCE_NS };
 	int r;
 
-	if (ptrace_access_check(p->root_fd, pid, &us, err) < 0 ||
+	if (ptrace_access_check(NULL, p->root_fd, pid, &us, err) < 0 ||
 	    strace_start(&o, &p->strace, err) < 0)
 		return -err->code;
 	strace_tally_add(&p->reader->tally, pid, true);
