@@ -328,6 +328,12 @@ bool engine_introduce(struct engine *e, uint64_t patience_ns, struct recorder_pl
 	return recorder_introduce(e->recorder, patience_ns, ret);
 }
 
+int engine_claim_job_id(struct engine *e, uint32_t uid, char id[JOB_ID_MAX], uint64_t patience_ns,
+                        struct err *err)
+{
+	return recorder_claim_job_id(e->recorder, uid, id, patience_ns, err);
+}
+
 void engine_put_patterns(struct engine *e, struct patterns *take_found)
 {
 	recorder_put_patterns(e->recorder, take_found);

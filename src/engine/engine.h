@@ -63,6 +63,9 @@ void engine_status(struct engine *e, struct engine_status *ret);
 
 /* As recorder_introduce(). */
 bool engine_introduce(struct engine *e, uint64_t patience_ns, struct recorder_place *ret);
+/* As recorder_claim_job_id(). */
+int engine_claim_job_id(struct engine *e, uint32_t uid, char id[JOB_ID_MAX], uint64_t patience_ns,
+                        struct err *err) must_check;
 /* As recorder_put_patterns(). */
 void engine_put_patterns(struct engine *e, struct patterns *take_found);
 struct sampler *engine_sampler(struct engine *e);

@@ -34,6 +34,14 @@ struct outcome {
 	bool is_stored;
 };
 
+/* An id that a job asks for. */
+struct job_id_request {
+	bool is_waiting; /* until it is claimed, or could not be */
+	uint32_t uid;
+	char id[JOB_ID_MAX];
+	struct err err; /* .code 0: it was claimed */
+};
+
 struct recorder {
 	struct recorder_options options;
 	struct store *store;
@@ -60,6 +68,7 @@ struct recorder {
 	bool is_closing;
 	bool wants_row, has_row; /* wants_row: until it is committed, or could not be */
 	struct recorder_place place;
+	struct job_id_request claim;
 	struct store_retention retention;
 	struct store_gap dropped; /* dropped because the writer is behind */
 	VEC(struct outcome) outcomes;
@@ -511,7 +520,8 @@ static bool wait_for_work(struct recorder *r, const struct snapshot **ret)
 
 	*ret = NULL;
 	pthread_mutex_lock(&r->lock);
-	while (!r->queue_len && !r->is_closing && !r->wants_row && !r->patterns.list.len)
+	while (!r->queue_len && !r->is_closing && !r->wants_row && !r->claim.is_waiting &&
+	       !r->patterns.list.len)
 		if (pthread_cond_timedwait(&r->wake, &r->lock, &due) == ETIMEDOUT)
 			break;
 	is_over = r->is_closing && !r->queue_len;
@@ -520,7 +530,7 @@ static bool wait_for_work(struct recorder *r, const struct snapshot **ret)
 		r->current = r->pushed - r->queue_len + 1;
 		memmove(r->queue, r->queue + 1, (QUEUE_MAX - 1) * sizeof *r->queue);
 		r->queue_len--;
-		pthread_cond_signal(&r->drawn);
+		pthread_cond_broadcast(&r->drawn);
 	}
 	pthread_mutex_unlock(&r->lock);
 	return !is_over;
@@ -573,7 +583,7 @@ static void introduce(struct recorder *r)
 	r->wants_row = false;
 	r->has_row = has_row;
 	r->place = (struct recorder_place){ st.st_dev, st.st_ino };
-	pthread_cond_signal(&r->drawn);
+	pthread_cond_broadcast(&r->drawn);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -619,6 +629,52 @@ bool recorder_introduce(struct recorder *r, uint64_t patience_ns, struct recorde
 	return has_row;
 }
 
+int recorder_claim_job_id(struct recorder *r, uint32_t uid, char id[JOB_ID_MAX],
+                          uint64_t patience_ns, struct err *err)
+{
+	struct timespec end = at_mono(clock_mono_ns() + patience_ns);
+	int result = 0;
+
+	pthread_mutex_lock(&r->lock);
+	if (!r->claim.is_waiting) {
+		r->claim = (struct job_id_request){ .is_waiting = true, .uid = uid };
+		snprintf(r->claim.id, sizeof r->claim.id, "%s", id);
+		pthread_cond_signal(&r->wake);
+		while (r->claim.is_waiting)
+			if (pthread_cond_timedwait(&r->drawn, &r->lock, &end) == ETIMEDOUT)
+				break;
+	}
+	if (r->claim.is_waiting)
+		result = err_set(err, EBUSY, "the disk is too slow");
+	else if (r->claim.err.code)
+		result = err_set(err, r->claim.err.code, "%s", r->claim.err.msg);
+	else
+		memcpy(id, r->claim.id, JOB_ID_MAX);
+	pthread_mutex_unlock(&r->lock);
+	return result;
+}
+
+static void claim_job_id(struct recorder *r)
+{
+	struct job_id_request claim;
+	bool changed;
+
+	pthread_mutex_lock(&r->lock);
+	claim = r->claim;
+	pthread_mutex_unlock(&r->lock);
+	if (!claim.is_waiting)
+		return;
+	if (!r->store)
+		err_set(&claim.err, ENOENT, "nothing is stored");
+	else
+		(void)!store_claim_job_id(r->store, claim.uid, claim.id, &changed, &claim.err);
+	claim.is_waiting = false;
+	pthread_mutex_lock(&r->lock);
+	r->claim = claim;
+	pthread_cond_broadcast(&r->drawn);
+	pthread_mutex_unlock(&r->lock);
+}
+
 static void settle_current(struct recorder *r)
 {
 	pthread_mutex_lock(&r->lock);
@@ -630,7 +686,7 @@ static void settle_current(struct recorder *r)
 	}
 	if (r->are_ends_stored)
 		r->ends_stored = r->current;
-	pthread_cond_signal(&r->drawn);
+	pthread_cond_broadcast(&r->drawn);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -643,6 +699,7 @@ static void *work(void *self)
 		open_store_late(r);
 	while (wait_for_work(r, &snap)) {
 		introduce(r);
+		claim_job_id(r);
 		store_patterns(r);
 		sync_starts(r);
 		if (!snap) {

@@ -77,6 +77,10 @@ struct recorder_place {
 /* Commits the recorder's own row, so that others see which process writes there, and waits for that. False: it
  * is not there yet, or nothing is stored. */
 bool recorder_introduce(struct recorder *r, uint64_t patience_ns, struct recorder_place *ret);
+/* Claims a job id as store_claim_job_id() does, from another thread than the loop's, and waits so long at most. -EBUSY:
+ * the disk is too slow, or an earlier claim still waits for it. */
+int recorder_claim_job_id(struct recorder *r, uint32_t uid, char id[JOB_ID_MAX],
+                          uint64_t patience_ns, struct err *err) must_check;
 /* Queues the findings of an analysis to be stored; those that the disk refuses will be found again.
  * Empties the list. */
 void recorder_put_patterns(struct recorder *r, struct patterns *take_found);

@@ -8,12 +8,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "history/job_query.h"
 #include "job/jobs.h"
 #include "kernel/kernel_file.h"
 #include "kernel/pid_namespace.h"
 #include "model/job_numbering.h"
+
+#define CLAIM_PATIENCE_NS NS_PER_S
 
 struct watched_id {
 	char id[JOB_ID_MAX];
@@ -30,6 +33,7 @@ struct job_lookup {
 	pid_t recorder_pid, inner_pid; /* … in its own pid namespace; 0: not known */
 	VEC(struct watched_id) watched; /* the user's */
 	bool is_stored_by_other;
+	bool goes_on; /* it is watched already, and keeps its id */
 	char id[JOB_ID_MAX]; /* that is free */
 	int r;
 	struct err err;
@@ -107,8 +111,17 @@ static int is_taken(void *self, const char *id, struct err *err)
 	                                     &found, &ignored) == 0);
 }
 
-/* An id that the store knows already becomes ID.2, ID.3 …, as with `run`. A job with a recorder of its own is not in
- * our store. If that cannot be read, the recorder meets the same problem, and reports it. */
+/* Other recorders may want the same id now. A job that the disk has no time for starts all the same. */
+static void claim_id(struct job_lookup *l)
+{
+	struct err ignored;
+
+	(void)!engine_claim_job_id(l->methods->host.engine, l->start.job.uid, l->id,
+	                           CLAIM_PATIENCE_NS, &ignored);
+}
+
+/* An id that the store knows already becomes ID.2, ID.3 …, as with `run`. What another recorder writes into our store has
+ * its id there. If the store cannot be read, the recorder meets the same problem, and reports it. */
 static int look_up(void *self, const struct history_cancel *cancel, struct json *result,
                    struct err *err)
 {
@@ -125,6 +138,8 @@ static int look_up(void *self, const struct history_cancel *cancel, struct json 
 	l->is_stored_by_other = reader && shares_store(l, reader);
 	wanted.reader = l->is_stored_by_other ? NULL : reader;
 	l->r = job_numbering_find_free(l->start.job.id, is_taken, &wanted, l->id, &l->err);
+	if (l->r == 0 && wanted.reader && !l->goes_on)
+		claim_id(l);
 	return 0;
 }
 
@@ -173,6 +188,8 @@ static struct job_lookup *lookup_new(struct methods *m, const struct rpc_server_
 			continue;
 		memcpy(w->id, job->id, sizeof w->id);
 		w->is_running = job->status == JOB_RUNNING;
+		l->goes_on |= w->is_running && *job->recording &&
+		              strcmp(job->recording, start->job.recording) == 0;
 	}
 	return l;
 }

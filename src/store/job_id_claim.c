@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The first to claim a job id gets it. The row that holds it has no start: readers do not see it
- * until the job begins. */
+ * until the job begins. A job that its recorder claimed an id for may never begin, so the same recorder
+ * gets that id again. */
 #include <errno.h>
 #include <string.h>
 
@@ -13,10 +14,17 @@ struct wanted_id {
 	uint32_t uid;
 };
 
+static const struct statement find_taken = {
+	"SELECT id FROM job WHERE job_id = ?1 AND uid = ?2 AND (started NOTNULL OR recorder IS NOT ?3)"
+};
+
 static int is_taken(void *self, const char *id, struct err *err)
 {
 	const struct wanted_id *w = self;
-	int64_t row = job_table_find(w->store, (struct job_key){ w->uid, id }, err);
+	int64_t row = statement_int(w->store, &find_taken,
+	                            BINDS(bind_text(id, JOB_ID_MAX), bind_int(w->uid),
+	                                  bind_int(w->store->recorder)),
+	                            err);
 
 	return row < 0 ? (int)row : row > 0;
 }
@@ -26,17 +34,21 @@ static int claim(struct store *st, struct job_key key, char name[JOB_ID_MAX], st
 	struct wanted_id wanted = { st, key.uid };
 	int64_t row = job_numbering_find_free(key.id, is_taken, &wanted, name, err);
 
-	if (row < 0)
-		return (int)row;
-	row = job_table_add(st, (struct job_key){ key.uid, name }, err);
-	return row < 0 ? (int)row : 0;
+	key.id = name;
+	if (row == 0)
+		row = job_table_find(st, key, err);
+	if (row == 0)
+		row = job_table_add(st, key, err);
+	return (int)MIN(row, (int64_t)0);
 }
 
 static int claim_once(struct store *st, uint32_t uid, char id[JOB_ID_MAX], bool *ret_changed,
                       struct err *err)
 {
 	char name[JOB_ID_MAX];
-	int r = transaction_begin(st, TRANSACTION_START_NS, err);
+	/* Snapshots wait behind it, but in a recorder that only claims. */
+	int r = transaction_begin(st, st->is_brief ? TRANSACTION_START_NS : TRANSACTION_WRITE_NS,
+	                          err);
 
 	if (r < 0)
 		return r;

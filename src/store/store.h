@@ -77,8 +77,8 @@ int store_put_gap(struct store *st, const struct store_gap *gap, struct err *err
  * nothing. */
 int store_put_job(struct store *st, const struct job *job, const struct store_gap *gap,
                   struct err *err) must_check;
-/* Reserves the id among the jobs of this user: one that exists already becomes ID.2, ID.3 …, and
- * *ret_changed is set. One small transaction, without waiting for the disk. */
+/* Reserves the id among the jobs of this user: one that exists already, or that another recorder has
+ * claimed, becomes ID.2, ID.3 …, and *ret_changed is set. One small transaction, without waiting for the disk. */
 int store_claim_job_id(struct store *st, uint32_t uid, char id[JOB_ID_MAX], bool *ret_changed,
                        struct err *err) must_check;
 

@@ -8,6 +8,7 @@ import re
 import resource
 import select
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -881,3 +882,24 @@ def test_one_id_that_is_asked_for_twice_at_once_is_given_once(daemon):
 			line.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "job.start", "params": {"job_id": "twin"}}) + "\n")
 		answers = [line.read() for line in (one, two)]
 	assert sorted("result" in answer for answer in answers) == [False, True]
+
+
+def claim_as_run_does(daemon, job_id):
+	"""The id of a job whose command has not started: its row has no start yet."""
+	store = sqlite3.connect(daemon.proctor.state_dir / "proctor.db", timeout=60)
+	store.execute("INSERT INTO job(job_id, uid, type, recorder, status) VALUES(?, ?, '', 0, 0)", (job_id, os.geteuid()))
+	store.commit()
+	store.close()
+
+
+def test_an_id_that_a_run_has_claimed_is_not_given_to_another_job(daemon):
+	daemon.wait_ticks()
+	claim_as_run_does(daemon, "claimed")
+	assert daemon.result("job.start", job_id="claimed")["job_id"] == "claimed.2"
+
+
+def test_an_id_of_a_job_that_could_not_start_is_still_free(daemon, children):
+	worker = children.spawn(["sleep", "60"])
+	daemon.result("job.start", job_id="first", pid=worker.pid)
+	assert "error" in daemon.call("job.start", job_id="second", pid=worker.pid)
+	assert daemon.result("job.start", job_id="second")["job_id"] == "second"

@@ -2,6 +2,7 @@
 /* The recorder's thread with a real store; a lock that the test holds makes the disk slow. */
 #include "engine/recorder.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 
@@ -314,6 +315,43 @@ static void test_recorder__an_end_in_a_dropped_snapshot_is_stored_with_a_later_o
 	assert_true(status_of(fx).lost > 0);
 }
 
+static void test_recorder_claim_job_id__takes_an_id_that_nobody_else_gets(void **state)
+{
+	struct fixture *fx = *state;
+	const struct store_options options = { .path = fx->db_path, .is_brief = true };
+	char first[JOB_ID_MAX] = "build", other[JOB_ID_MAX] = "build", again[JOB_ID_MAX] = "build";
+	const char *notice;
+	struct store *run;
+	bool changed;
+	struct err err = { 0 };
+
+	open_recorder(fx, (struct recorder_options){ 0 });
+	assert_int_equal(recorder_claim_job_id(fx->recorder, 7, first, PATIENCE_NS, &err), 0);
+	assert_string_equal(first, "build");
+	assert_int_equal(store_open(&options, &run, &notice, &err), 0);
+	assert_int_equal(store_claim_job_id(run, 7, other, &changed, &err), 0);
+	assert_string_equal(other, "build.2");
+	store_close(run);
+	assert_int_equal(recorder_claim_job_id(fx->recorder, 7, again, PATIENCE_NS, &err), 0);
+	assert_string_equal(again, "build"); /* no job has begun with it */
+	memcpy(again, other, sizeof again);
+	assert_int_equal(recorder_claim_job_id(fx->recorder, 7, again, PATIENCE_NS, &err), 0);
+	assert_string_equal(again, "build.2.2");
+}
+
+static void test_recorder_claim_job_id__does_not_wait_longer_than_it_is_asked_to(void **state)
+{
+	struct fixture *fx = *state;
+	char id[JOB_ID_MAX] = "build";
+	struct err err = { 0 };
+
+	open_recorder(fx, (struct recorder_options){ 0 });
+	hold_lock(fx);
+	assert_int_equal(recorder_claim_job_id(fx->recorder, 7, id, NS_PER_MS, &err), -EBUSY);
+	assert_int_equal(recorder_claim_job_id(fx->recorder, 7, id, PATIENCE_NS, &err), -EBUSY);
+	assert_string_equal(id, "build");
+}
+
 /* What nobody collected is released with it. */
 static void test_recorder_close__stores_what_waits(void **state)
 {
@@ -341,4 +379,6 @@ RUN_TESTS(RECORDER_TEST(test_recorder__stores_what_is_pushed),
           RECORDER_TEST(test_recorder__reports_an_end_that_could_not_be_stored),
           RECORDER_TEST(test_recorder_await__is_about_one_snapshot),
           RECORDER_TEST(test_recorder__an_end_in_a_dropped_snapshot_is_stored_with_a_later_one),
+          RECORDER_TEST(test_recorder_claim_job_id__takes_an_id_that_nobody_else_gets),
+          RECORDER_TEST(test_recorder_claim_job_id__does_not_wait_longer_than_it_is_asked_to),
           RECORDER_TEST(test_recorder_close__stores_what_waits))
