@@ -34,6 +34,7 @@ struct daemon {
 	struct job_commits commits;
 	struct loop_source *watchdog, *news, *patterns;
 	struct traces_options traces;
+	struct recorder_sizes sizes; /* when it began: nothing is added if it is not enabled */
 	uint64_t watchdog_ns;
 	char problem[sizeof((struct err *)NULL)->msg]; /* of the last reload; "": none */
 };
@@ -56,36 +57,18 @@ static void get_tier(const struct daemon *d, char ret[static JOB_TIER_MAX])
 	         lifecycle ? lifecycle : "");
 }
 
-static uint64_t size_of(const char *path, const char *suffix)
-{
-	cleanup(freep) char *name = xasprintf("%s%s", path, suffix);
-	struct stat st;
-
-	return stat(name, &st) == 0 ? (uint64_t)st.st_size : 0;
-}
-
-/* With those that were rotated. */
-static uint64_t size_of_lines(const struct daemon *d)
-{
-	const char *path = d->options->engine.recorder.jsonl_path;
-
-	return path ? size_of(path, "") + size_of(path, ".1") + size_of(path, ".2") : 0;
-}
-
 static void get_status(void *self, struct serve_status *ret)
 {
 	struct daemon *d = self;
-	const char *path = d->options->engine.recorder.store.path;
 
 	*ret = (struct serve_status){ .is_enabled = d->engine != NULL,
-		                      .store_bytes = size_of(path, "") + size_of(path, "-wal"),
-		                      .wal_bytes = size_of(path, "-wal"),
-		                      .jsonl_bytes = size_of_lines(d),
+		                      .sizes = d->sizes,
 		                      .config_problem = d->problem[0] ? d->problem : NULL };
 	if (!d->engine)
 		return;
 	get_tier(d, ret->tier);
 	engine_status(d->engine, &ret->engine);
+	ret->sizes = ret->engine.totals.recorder.sizes;
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
@@ -344,8 +327,10 @@ static int begin_watching(struct daemon *d, struct err *err)
 {
 	struct engine_options options = d->options->engine;
 
-	if (!d->options->is_enabled)
+	if (!d->options->is_enabled) {
+		d->sizes = recorder_measure(&options.recorder);
 		return 0;
+	}
 	options.notice = on_notice;
 	options.sampler.group_is_ours = supervisor_started_us();
 	options.notice_self = d;

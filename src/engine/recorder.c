@@ -464,6 +464,39 @@ static void store_snapshot(struct recorder *r, const struct snapshot *snap)
 		set_notice(r, notice);
 }
 
+static uint64_t size_of(const char *path, const char *suffix)
+{
+	cleanup(freep) char *name = path ? xasprintf("%s%s", path, suffix) : NULL;
+	struct stat st;
+
+	return name && stat(name, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+struct recorder_sizes recorder_measure(const struct recorder_options *o)
+{
+	uint64_t wal = size_of(o->store.path, "-wal");
+
+	return (struct recorder_sizes){
+		.store = size_of(o->store.path, "") + wal,
+		.wal = wal,
+		.jsonl = size_of(o->jsonl_path, "") + size_of(o->jsonl_path, ".1") +
+		         size_of(o->jsonl_path, ".2"),
+	};
+}
+
+/* The loop's thread, which reports them, never waits for a file system. */
+static void measure(struct recorder *r)
+{
+	struct recorder_sizes sizes;
+
+	if (!r->options.store.is_owner)
+		return;
+	sizes = recorder_measure(&r->options);
+	pthread_mutex_lock(&r->lock);
+	r->status.sizes = sizes;
+	pthread_mutex_unlock(&r->lock);
+}
+
 /* Events do not count, neither those of a flush nor those in a tick. */
 static void store_and_count(struct recorder *r, const struct snapshot *snap)
 {
@@ -473,6 +506,7 @@ static void store_and_count(struct recorder *r, const struct snapshot *snap)
 	store_snapshot(r, snap);
 	if (snap->events_only)
 		return;
+	measure(r);
 	events_ns = r->store ? store_events_cpu_ns(r->store) - events_ns : 0;
 	pthread_mutex_lock(&r->lock);
 	r->status.tick_cpu_ns += clock_thread_cpu_ns() - begin_ns - events_ns;
@@ -757,6 +791,7 @@ int recorder_open(const struct recorder_options *options, struct recorder **ret,
 	if (options->jsonl_path &&
 	    jsonl_open(options->jsonl_path, options->jsonl_max_bytes, &r->jsonl, err) < 0)
 		return -err->code;
+	measure(r);
 	if (start_thread(r, err) < 0)
 		return -err->code;
 	*ret = TAKE_PTR(r);

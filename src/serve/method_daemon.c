@@ -111,9 +111,9 @@ static void write_store(struct json *j, const struct methods *m, const struct se
 
 	json_open_object(j, "store");
 	json_put_str(j, "path", m->host.db_path);
-	json_put_u64(j, "bytes", s->store_bytes);
-	json_put_u64(j, "wal_bytes", s->wal_bytes);
-	json_put_u64(j, "jsonl_bytes", s->jsonl_bytes);
+	json_put_u64(j, "bytes", s->sizes.store);
+	json_put_u64(j, "wal_bytes", s->sizes.wal);
+	json_put_u64(j, "jsonl_bytes", s->sizes.jsonl);
 	json_put_bool(j, "is_storing", s->is_enabled && r->is_storing);
 	json_put_str(j, "reason", s->is_enabled && !r->is_storing ? r->reason : NULL);
 	json_put_u64(j, "snapshots", r->stored);

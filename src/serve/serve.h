@@ -26,8 +26,8 @@ struct traces_options;
 struct serve_status {
 	bool is_enabled; /* false: it answers clients, and watches nothing */
 	char tier[JOB_TIER_MAX];
-	uint64_t store_bytes, wal_bytes, jsonl_bytes; /* store_bytes: with its log */
-	struct engine_status engine;                  /* zeros if it is not enabled */
+	struct recorder_sizes sizes;
+	struct engine_status engine; /* zeros if it is not enabled */
 	const char *config_problem; /* why the last reload failed; NULL: it did not */
 };
 

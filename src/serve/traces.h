@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* traces.h - the traces that clients of the daemon have started: strace for each, one file for each, bounded in size,
- * time and number. Nothing here waits: keepers (trace/strace.h) do the work, and report on the loop. */
+ * time and number. Keepers (trace/strace.h) do the work, and report on the loop; only the directory of the files has to answer at once. */
 #pragma once
 
 #include "base/json.h"

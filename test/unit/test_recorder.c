@@ -120,11 +120,14 @@ static void test_recorder__stores_what_is_pushed(void **state)
 {
 	struct fixture *fx = *state;
 
-	open_recorder(fx, (struct recorder_options){ 0 });
+	open_recorder(fx, (struct recorder_options){ .store.is_owner = true });
 	push(fx, begin_snapshot(fx));
 	push(fx, begin_snapshot(fx));
 	assert_true(is_stored(fx));
 	assert_int_equal(status_of(fx).stored, 2);
+	assert_true(status_of(fx).sizes.wal > 0);
+	assert_true(status_of(fx).sizes.store > status_of(fx).sizes.wal);
+	assert_int_equal(status_of(fx).sizes.jsonl, 0);
 	assert_int_equal(status_of(fx).lost, 0);
 	assert_int_equal(ask_int(fx->dir, "SELECT count(*) FROM snapshots"), 2);
 }
