@@ -379,6 +379,8 @@ static int begin(struct daemon *d, struct err *err)
 /* Ends of jobs are stored and published while clients wait for that. */
 static void settle_jobs(struct daemon *d)
 {
+	if (d->serve)
+		serve_settle(d->serve);
 	job_commits_done(&d->commits);
 	if (d->engine && engine_jobs(d->engine)->roster.rows.len)
 		(void)engine_await_stored(d->engine, engine_store_jobs(d->engine), true,

@@ -404,23 +404,56 @@ static int status_param(const json_t *params, struct job_end *how, struct err *e
 	return 0;
 }
 
+/* The end of a job as a client reports it. */
+struct end_report {
+	struct job_end how;
+	bool is_by_recorder;  /* of the job, which knows more of the reason: */
+	struct job announced;
+	enum stored stored; /* by the recorder */
+};
+
 /* Facts that only the recorder of the job knows: when it ended and why, and whether that is
  * stored. */
-static int recorder_params(const struct job *job, const json_t *params, struct job_end *how,
-                           struct job *announced, enum stored *ret, struct err *err)
+static int recorder_params(const struct job *job, const json_t *params, struct end_report *ret,
+                           struct err *err)
 {
 	bool is_stored = false;
 
 	if (!job->has_recorder)
 		return 0;
-	if (rpc_params_time(params, "ended_at", &how->ended_ns, err) < 0 ||
+	if (rpc_params_time(params, "ended_at", &ret->how.ended_ns, err) < 0 ||
 	    rpc_params_bool(params, "stored", &is_stored, err) < 0)
 		return -err->code;
-	how->ended_ns = methods_clamp_time(job, how->ended_ns);
-	*announced = job_from_json(params);
-	how->recorded = rpc_params_has(params, "limits_hit") ? announced : NULL;
+	ret->how.ended_ns = methods_clamp_time(job, ret->how.ended_ns);
+	ret->announced = job_from_json(params);
+	ret->is_by_recorder = rpc_params_has(params, "limits_hit");
 	if (rpc_params_has(params, "stored"))
-		*ret = is_stored ? STORED_YES : STORED_NO;
+		ret->stored = is_stored ? STORED_YES : STORED_NO;
+	return 0;
+}
+
+static int end_report(const struct job *job, const json_t *params, struct end_report *ret,
+                      struct err *err)
+{
+	if (status_param(params, &ret->how, err) < 0)
+		return -err->code;
+	ret->how.ended_ns = clock_wall_ns();
+	return recorder_params(job, params, ret, err);
+}
+
+/* The end of a job that we store is published when it is stored. */
+static int end_job(struct methods *m, job_handle at, const struct end_report *report,
+                   struct err *err)
+{
+	const struct job was = *methods_job(m, at), *job;
+	struct job_end how = report->how;
+
+	how.recorded = report->is_by_recorder ? &report->announced : NULL;
+	if (m->host.daemon->end_job(m->host.daemon_self, at, &how, err) < 0)
+		return -err->code;
+	job = methods_job(m, at);
+	if (job->is_stored_by_other && !job_is_same_end(&was, job))
+		methods_publish_job(m, job, 0, report->stored);
 	return 0;
 }
 
@@ -430,7 +463,7 @@ struct end_wait {
 	struct methods *methods;
 	struct rpc_session *session;
 	job_handle at;
-	struct job_end how; /* with the time at which it was reported */
+	struct end_report report;
 	uint64_t since_ns;
 	struct loop_source *timer;
 };
@@ -440,6 +473,13 @@ struct end_wait {
 
 static void end_wait_free(struct end_wait *w)
 {
+	struct methods *m = w->methods;
+	size_t n = 0;
+
+	vec_each(&m->end_waits, one)
+		if (*one != w)
+			m->end_waits.at[n++] = *one;
+	m->end_waits.len = n;
 	loop_remove(w->timer);
 	free(w);
 }
@@ -452,45 +492,56 @@ static bool end_wait_lasts(const struct end_wait *w, uint64_t now_ns)
 	       registry_awaits_totals(w->methods->host.engine, w->at);
 }
 
-static void on_end_step(void *self)
+static void end_wait_finish(struct end_wait *w)
 {
-	struct end_wait *w = self;
 	struct methods *m = w->methods;
-	uint64_t now_ns = clock_mono_ns();
 
-	if (end_wait_lasts(w, now_ns)) {
-		loop_timer_set(w->timer, now_ns + END_STEP_NS);
-		return;
-	}
 	m->end_waited = w;
 	rpc_session_call_again(w->session);
 	m->end_waited = NULL;
 	end_wait_free(w);
 }
 
+static void on_end_step(void *self)
+{
+	struct end_wait *w = self;
+	uint64_t now_ns = clock_mono_ns();
+
+	if (end_wait_lasts(w, now_ns))
+		loop_timer_set(w->timer, now_ns + END_STEP_NS);
+	else
+		end_wait_finish(w);
+}
+
+void methods_finish_ends(struct methods *m)
+{
+	while (m->end_waits.len)
+		end_wait_finish(m->end_waits.at[0]);
+	vec_done(&m->end_waits);
+}
+
 /* The connection broke, but the end was read, and is not lost. */
 static void end_at_once(void *self)
 {
 	struct end_wait *w = self;
-	struct methods *m = w->methods;
-	const struct job_row *row = job_roster_get(methods_jobs(m), w->at);
+	const struct job_row *row = job_roster_get(methods_jobs(w->methods), w->at);
 	struct err ignored;
 
-	if (row && row->job.status == JOB_RUNNING &&
-	    m->host.daemon->end_job(m->host.daemon_self, w->at, &w->how, &ignored) == 0)
-		methods_publish_job(m, &row->job, 0, STORED_UNKNOWN);
+	if (row)
+		(void)!end_job(w->methods, w->at, &w->report, &ignored);
 	end_wait_free(w);
 }
 
 static int await_totals(struct methods *m, const struct rpc_server_peer *peer, job_handle at,
-                        const struct job_end *how, struct err *err)
+                        const struct end_report *report, struct err *err)
 {
 	struct end_wait *w = xcalloc(1, sizeof *w);
 	const struct rpc_server_work work = { w, end_at_once, .keeps_order = true };
 	uint64_t now_ns = clock_mono_ns();
 
-	*w = (struct end_wait){ m, peer->session, at, *how, now_ns, NULL };
+	*w = (struct end_wait){ m, peer->session, at, *report, now_ns, NULL };
 	w->timer = loop_add_timer(m->loop, now_ns + END_STEP_NS, on_end_step, w);
+	*vec_push(&m->end_waits, SIZE_MAX) = w; /* bounded by the connections */
 	rpc_session_defer(peer->session, &work);
 	return err_set(err, EINPROGRESS, "the totals of its processes are to come");
 }
@@ -498,30 +549,26 @@ static int await_totals(struct methods *m, const struct rpc_server_peer *peer, j
 METHOD(method_job_end)
 {
 	struct methods *m = self;
-	enum stored stored = STORED_UNKNOWN;
-	struct job_end how = { 0 };
+	struct end_report report = { 0 };
 	const struct job *job;
-	struct job was, announced;
 	job_handle at;
 
 	if (!m->host.daemon)
 		return err_set(err, EALREADY, "this job ends with its command");
-	if (methods_claim_job(m, peer, params, &at, err) < 0 || status_param(params, &how, err) < 0)
+	if (methods_claim_job(m, peer, params, &at, err) < 0)
 		return -err->code;
-	was = *methods_job(m, at);
-	how.ended_ns = m->end_waited ? m->end_waited->how.ended_ns : clock_wall_ns();
+	if (m->end_waited)
+		report = m->end_waited->report;
+	else if (end_report(methods_job(m, at), params, &report, err) < 0)
+		return -err->code;
 	if (!m->end_waited && registry_awaits_totals(m->host.engine, at))
-		return await_totals(m, peer, at, &how, err);
-	if (recorder_params(&was, params, &how, &announced, &stored, err) < 0)
-		return -err->code;
-	if (m->host.daemon->end_job(m->host.daemon_self, at, &how, err) < 0)
+		return await_totals(m, peer, at, &report, err);
+	if (end_job(m, at, &report, err) < 0)
 		return -err->code;
 	job = methods_job(m, at);
 	if (!job->is_stored_by_other)
 		return await_commit(m, peer, job, 0);
-	write_job(result, job, stored == STORED_YES ? STORED_YES : STORED_NO);
-	if (!job_is_same_end(&was, job))
-		methods_publish_job(m, job, 0, stored);
+	write_job(result, job, report.stored == STORED_YES ? STORED_YES : STORED_NO);
 	return 0;
 }
 

@@ -31,6 +31,7 @@ struct methods {
 	const struct user_lookup *looked_up; /* while the method that needs it is called again */
 	const struct job_lookup *job_looked_up; /* the same */
 	const struct end_wait *end_waited;      /* the same for the end of a job */
+	VEC(struct end_wait *) end_waits;       /* ends that are not executed yet */
 	struct traces *traces;               /* NULL: not a daemon */
 	struct buf scratch;
 	uint64_t opened_mono_ns;
@@ -150,6 +151,9 @@ int methods_list_recorded(struct methods *m, const struct rpc_server_peer *peer,
                           const json_t *params, size_t limit, struct err *err) must_check;
 /* How a sheet or a job ended: exit_code or signal. */
 int methods_end_params(const json_t *params, struct job_end *ret, struct err *err) must_check;
+
+/* Executes the calls of job.end that still wait for figures. */
+void methods_finish_ends(struct methods *m);
 
 /* Publishes the state of a job or sheet, and whether that is on disk, with the resource context of `pid` (0: in general) or of
  * the process that opened the sheet. */

@@ -180,6 +180,11 @@ int serve_load_past(struct serve *serve, const struct job *job, serve_past_fn fo
 	return type_history_loader_start(serve->methods.worker, &how, err);
 }
 
+void serve_settle(struct serve *serve)
+{
+	methods_finish_ends(&serve->methods);
+}
+
 void serve_close(struct serve *serve)
 {
 	if (!serve)
@@ -196,6 +201,7 @@ void serve_close(struct serve *serve)
 	quota_done(&serve->methods.quota);
 	quota_done(&serve->methods.publishing);
 	bus_free(serve->methods.bus);
+	vec_done(&serve->methods.end_waits);
 	buf_done(&serve->methods.scratch);
 	free(serve);
 }

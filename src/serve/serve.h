@@ -96,6 +96,8 @@ int serve_search_patterns(struct serve *serve, size_t min_jobs, serve_patterns_f
 typedef void (*serve_past_fn)(void *self, job_handle job, const struct type_history *past);
 int serve_load_past(struct serve *serve, const struct job *job, serve_past_fn found, void *self,
                     struct err *err) must_check;
+/* Before the host stores for the last time what it watches: calls that end a job, and still wait, end it now. */
+void serve_settle(struct serve *serve);
 void serve_close(struct serve *serve); /* a door's socket is removed, and its directory if empty;
                                           NULL is fine */
 DEFINE_CLEANUP(struct serve *, serve_close)

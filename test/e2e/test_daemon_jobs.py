@@ -201,6 +201,27 @@ def test_the_end_of_a_job_is_published_before_the_daemon_stops(daemon, children)
 	assert stored(daemon, "late")[0]["status"] == "completed"
 
 
+def test_an_end_that_waits_for_figures_is_stored_before_the_daemon_stops(daemon, children):
+	"""Nobody has reaped the process of the job, so that its totals are still to come."""
+	worker = children.spawn(["sleep", "60"])
+	with daemon.line() as ear, daemon.line() as client:
+		ear.call("bus.subscribe", filter="job.", job_id="late")
+		client.call("job.start", job_id="late")
+		client.call("sheet.started", job_id="late", sheet_num=1, pid=worker.pid)
+		os.kill(worker.pid, signal.SIGKILL)
+		wait_for(lambda: state_of(worker.pid) == "Z")
+		client.send(json.dumps({"jsonrpc": "2.0", "id": 9, "method": "job.end", "params": {"job_id": "late", "exit_code": 3}}) + "\n")
+		daemon.result("daemon.status")  # it was read by now
+		assert not select.select([client.socket], [], [], 0)[0]
+		daemon.process.send_signal(signal.SIGTERM)
+		assert client.read()["result"]["stored"] is True
+		assert daemon.process.wait(timeout=60) == 0
+		heard = [event["params"] for event in iter(ear.read, None)]
+	ends = [event for event in heard if event["event"] in ("job.completed", "job.failed", "job.lost")]
+	assert [(end["event"], end["data"]["exit_code"], end["data"]["stored"]) for end in ends] == [("job.failed", 3, True)]
+	assert stored(daemon, "late")[0]["exit_code"] == 3
+
+
 def test_a_user_receives_events_of_own_processes_in_the_job_of_another(daemon, children):
 	shell = children.spawn(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c", "read go; /bin/true; read end"],
 			       stdin=subprocess.PIPE)
