@@ -167,6 +167,12 @@ static const struct table_ids ids[] = {
 	{ 0 },
 };
 
+static const struct table_import imports[] = {
+	{ "gpu_device", "INSERT OR IGNORE INTO main.gpu_device(uuid, name)"
+	                " SELECT uuid, name FROM side.gpu_device" },
+	{ 0 },
+};
+
 static const char *const remove_job[] = {
 	"DELETE FROM gpu_use WHERE snapshot >= (SELECT j.first_snapshot FROM job j WHERE j.id = ?1)"
 	" AND snapshot <= (SELECT coalesce(j.last_snapshot, 9223372036854775807) FROM job j"
@@ -185,4 +191,5 @@ const struct store_table gpu_table = {
 	.views = views,
 	.remove_job = remove_job,
 	.ids = ids,
+	.imports = imports,
 };

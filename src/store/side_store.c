@@ -148,19 +148,15 @@ static const char rename_jobs[] =
 	" (SELECT 1 FROM side.job o WHERE o.job_id = s.job_id || '.' || n AND o.uid = s.uid) LIMIT 1)"
 	" WHERE EXISTS (SELECT 1 FROM main.job m WHERE m.job_id = s.job_id AND m.uid = s.uid)";
 
-/* Before what refers to them by ID_DEVICE. */
-static const char import_devices[] = "INSERT OR IGNORE INTO main.gpu_device(uuid, name)"
-				     " SELECT uuid, name FROM side.gpu_device";
-
 static int import_one_table(sqlite3 *db, const struct store_table *table,
                             const int64_t offsets[ID_KINDS], struct err *err)
 {
 	int r = 0;
 
-	for (const struct table_ids *t = table->ids; r == 0 && t && t->table; t++)
-		r = import_table(db, t, offsets, err);
 	for (const struct table_import *t = table->imports; r == 0 && t && t->table; t++)
 		r = db_exec(db, t->sql, err);
+	for (const struct table_ids *t = table->ids; r == 0 && t && t->table; t++)
+		r = import_table(db, t, offsets, err);
 	return r;
 }
 
@@ -171,8 +167,6 @@ static int import_tables(sqlite3 *db, const char *mark, struct err *err)
 
 	if (r == 0)
 		r = db_exec(db, rename_jobs, err);
-	if (r == 0)
-		r = db_exec(db, import_devices, err);
 	for (size_t i = 0; r == 0 && i < store_table_count; i++)
 		r = import_one_table(db, store_tables[i], offsets, err);
 	return r < 0 ? r

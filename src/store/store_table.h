@@ -95,7 +95,8 @@ struct store_table {
 	 * `ids`: its rows are copied, and these columns moved; the first one shows how they nest in keyframes, with
 	 * which they are deleted. */
 	const struct table_ids *ids;
-	/* … or SQL for tables whose rows are matched by content: from `side` to `main`. */
+	/* … or SQL for tables whose rows are matched by content: from `side` to `main`, before the rows of `ids` that
+	 * refer to them. */
 	const struct table_import *imports;
 };
 
