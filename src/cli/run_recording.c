@@ -81,7 +81,7 @@ static void claim_job_id(struct run_recording *r)
 static void open_folder(struct run_recording *r)
 {
 	const struct runfolder_options options = { .path = r->options->out,
-		                                   .job_id = r->job.id,
+		                                   .job = job_key_of(&r->job),
 		                                   .interval_ns = r->options->interval_ns };
 	struct err err;
 

@@ -127,7 +127,8 @@ int runfolder_open(const struct runfolder_options *options, struct runfolder **r
 	for (size_t i = 0; i < HARDWARE_FILE_COUNT; i++)
 		f->files[i].fd = -1;
 	f->interval_ns = options->interval_ns ? options->interval_ns : RUNFOLDER_INTERVAL_NS;
-	snprintf(f->job.id, sizeof f->job.id, "%s", options->job_id);
+	f->job.uid = options->job.uid;
+	snprintf(f->job.id, sizeof f->job.id, "%s", options->job.id);
 	r = open_directory(f, err);
 	if (r == 0)
 		r = create_files(f, err);
@@ -190,7 +191,7 @@ int runfolder_create_logs(struct runfolder *f, bool is_one, int ret_fds[static R
 static void find_job(struct runfolder *f, const struct snapshot *snap)
 {
 	vec_each(&snap->jobs, job) {
-		if (strcmp(job->id, f->job.id) != 0)
+		if (!runfolder_is_of(f, job))
 			continue;
 		f->job = *job;
 		f->has_job = true;

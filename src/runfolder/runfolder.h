@@ -29,7 +29,7 @@ struct runfolder;
 
 struct runfolder_options {
 	const char *path;   /* made if it is missing, parents too */
-	const char *job_id; /* whose folder it is: its job is found by this in each snapshot */
+	struct job_key job; /* whose folder it is */
 	/* Between two lines of the CSV files; 0: RUNFOLDER_INTERVAL_NS. Lines come at
 	 * snapshots, so not more often than these. */
 	uint64_t interval_ns;

@@ -52,12 +52,17 @@ struct runfolder {
 	uint64_t row_elapsed_ns; /* of the last row, … */
 	struct job_sum row_sum;  /* … and what it has */
 
-	struct job job; /* as last seen; id is set from the start */
+	struct job job; /* as last seen; its key is set from the start */
 	bool has_job, is_start_logged;
 	VEC(struct runfolder_sheet) sheets;
 	VEC(struct runfolder_news) news; /* of one snapshot */
 	uint64_t latest_line_ns;         /* the latest time in the run log */
 };
+
+static inline bool runfolder_is_of(const struct runfolder *f, const struct job *job)
+{
+	return job_key_eq(job_key_of(job), job_key_of(&f->job));
+}
 
 /* All is tried, and of several failures the first is returned: `r` is the result of the last step, with
  * its message in `later`; `before` that of the steps before it, with theirs in `err`. */

@@ -77,7 +77,7 @@ static uint64_t elapsed_ns(struct runfolder *f, const struct snapshot *snap)
 int runfolder_put_job(struct runfolder *f, const struct snapshot *snap, struct err *err)
 {
 	for (size_t i = 0; i < MIN(snap->jobs.len, snap->sums.len); i++)
-		if (strcmp(snap->jobs.at[i].id, f->job.id) == 0 &&
+		if (runfolder_is_of(f, &snap->jobs.at[i]) &&
 		    snap->jobs.at[i].status == JOB_RUNNING)
 			return put_row(f, snap->wall_ns, elapsed_ns(f, snap), &snap->sums.at[i],
 			               true, err);

@@ -208,7 +208,7 @@ static int log_news(struct runfolder *f, const struct snapshot *snap, const stru
 static bool is_our_job(const struct runfolder *f, const struct snapshot *snap, int32_t job)
 {
 	return job >= 0 && (size_t)job < snap->jobs.len &&
-	       strcmp(snap->jobs.at[job].id, f->job.id) == 0;
+	       runfolder_is_of(f, &snap->jobs.at[job]);
 }
 
 /* The signal by which a program of ours ends as its command did: that one was killed. */

@@ -28,7 +28,7 @@ struct fixture {
 static int try_open(struct fixture *s, uint64_t interval_ns, struct err *err)
 {
 	const struct runfolder_options options = { .path = s->path,
-		                                   .job_id = "train-1",
+		                                   .job = { .id = "train-1" },
 		                                   .interval_ns = interval_ns };
 
 	return runfolder_open(&options, &s->folder, err);
