@@ -410,7 +410,7 @@ int jobhost_start(struct jobhost *h, struct err *err)
 	read_inherited_peak(h);
 	if (launcher_release(h->launcher, err) < 0)
 		return -err->code;
-	oom_watch_begin(&h->oom, h->root_fd, clock_boot_ns());
+	watched_job_watch_oom(h->watched, h->root_fd, 0);
 	allowance_find(h->root_fd, 0, jobhost_job(h)); /* the command began with what we have */
 	if (limit_ns)
 		h->limit_timer = loop_add_timer(h->loop, h->started_mono_ns + limit_ns,

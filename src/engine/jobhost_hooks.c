@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The additions of a launched job to its snapshots: the end of its command, its control group,
- * limits that were met, its own cost, and why it failed. */
+ * limits that were met, its own cost, and what a daemon answered about why it failed. */
 #include <stdio.h>
 #include <string.h>
 
@@ -110,26 +110,10 @@ static bool is_full_of_nested(const struct jobhost *h)
 	       readings_or(&h->group_readings, CGROUP_MEM_PEAK, 0) + CHARGE_BATCH_BYTES >= limit;
 }
 
-/* Kills are counted for all in our group: only those about the time when a member was killed
- * matter. */
-static void watch_oom(struct jobhost *h, const struct snapshot *snap)
-{
-	uint64_t kills = h->watched->end_facts.kills, counted;
-
-	if (snap->events_only && !h->is_last && kills == h->seen_kills)
-		return;
-	counted = oom_watch_read(&h->oom, snap->boot_ns);
-	if (kills != h->seen_kills || h->is_last)
-		h->oom_kills = MAX(h->oom_kills, counted);
-	h->seen_kills = kills;
-}
-
 static const struct cgroup_readings *measure_group(void *self, const struct snapshot *snap)
 {
 	struct jobhost *h = self;
 
-	if (!jobhost_jobs(h)->sources.totals)
-		watch_oom(h, snap);
 	check_user_pids(h, snap);
 	if (!h->group)
 		return NULL;
@@ -217,20 +201,6 @@ static void complete_job(void *self, const struct snapshot *snap)
 	update_interval(h, snap);
 }
 
-/* The job's own limit, or that of a group around it. */
-static void find_limit(struct jobhost *h, struct cause_facts *facts)
-{
-	if (jobhost_job(h)->limits_hit >> JOB_LIMIT_MEM & 1) {
-		facts->is_full = true;
-		facts->limit_bytes = jobhost_job(h)->limit[JOB_LIMIT_MEM];
-	} else if (h->oom.group.path[0] &&
-	           oom_watch_find_limit(h->root_fd, &h->oom.group, &h->oom_limit)) {
-		facts->is_full = true;
-		facts->limit_bytes = h->oom_limit.bytes;
-		facts->limit_group = h->oom_limit.group;
-	}
-}
-
 /* Where the kill was counted for the job alone, no more can be learned. */
 static void ask_verdict(struct jobhost *h, const struct cause_facts *facts)
 {
@@ -248,12 +218,6 @@ static void explain_end(void *self, struct cause_facts *facts)
 {
 	struct jobhost *h = self;
 
-	facts->own.is_known = readings_has(&h->group_readings, CGROUP_OOM_KILLS);
-	facts->own.kills = readings_or(&h->group_readings, CGROUP_OOM_KILLS, 0);
-	*(h->oom.is_of_machine
-	          ? &facts->machine
-	          : &facts->group) = (struct cause_count){ h->oom.is_known, h->oom_kills };
-	find_limit(h, facts);
 	ask_verdict(h, facts);
 	facts->verdict = h->verdict;
 }

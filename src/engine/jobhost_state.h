@@ -7,7 +7,6 @@
 
 #include "engine/forwarded_signals.h"
 #include "engine/jobhost.h"
-#include "job/cgroup/oom_watch.h"
 
 struct jobhost {
 	struct jobhost_options options;
@@ -15,9 +14,6 @@ struct jobhost {
 	struct launcher *launcher;
 	struct job_cgroup *group;
 	struct cgroup_readings group_readings;
-	struct oom_watch oom;
-	struct oom_limit oom_limit;     /* that was reached */
-	uint64_t seen_kills, oom_kills; /* SIGKILLs of members, and what the watch counted then */
 	int root_fd;
 	struct engine *engine;
 	struct watched_job *watched;

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "job/allowance.h"
-#include "job/cgroup/oom_watch.h"
 #include "kernel/process_peek.h"
 #include "kernel/process_lookup.h"
 
@@ -150,7 +149,7 @@ static void set_root(const struct jobs *jobs, struct watched_job *w, struct proc
 	if (w->row->job.is_stored_by_other)
 		return;
 	w->end_facts.command = root;
-	w->memory_group = oom_watch_locate(jobs->root_fd, root.pid);
+	watched_job_watch_oom(w, jobs->root_fd, root.pid);
 }
 
 /* Before the first scan it is asked for. */

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "job/allowance.h"
-#include "job/cgroup/oom_watch.h"
 #include "job/cpu_spread.h"
 #include "job/sheet_tick_figures.h"
 #include "kernel/shm_files.h"
@@ -105,10 +104,8 @@ static void infer_ends(struct jobs *jobs, const struct snapshot *snap)
 		if (w && !w->ended_mono_ns && !w->row->job.has_recorder &&
 		    proc_id_eq(w->row->job.root, e->id)) {
 			infer_end(w, e);
-			if (!w->is_launched) {
-				w->row->closed_boot_ns = e->boot_ns;
-				drop_later_births(jobs, snap, e->job, e->boot_ns);
-			}
+			w->row->closed_boot_ns = e->boot_ns;
+			drop_later_births(jobs, snap, e->job, e->boot_ns);
 		}
 	}
 }
@@ -280,16 +277,37 @@ static void account_last_mark(const struct jobs *jobs, struct watched_job *w, ui
 		take_used_at_mark(jobs, w, job_memory_at_largest_mark(&w->memory, mark), boot_ns);
 }
 
-/* The limit of a registered job, whose control group we do not account for. */
-static void find_limit(const struct jobs *jobs, const struct watched_job *w,
-                       struct cause_facts *facts, struct oom_limit *limit)
+static bool has_kills(const struct watched_job *w, const struct cause_facts *facts)
 {
-	if (!facts->ooms || !w->memory_group ||
-	    !oom_watch_find_limit(jobs->root_fd, w->memory_group, limit))
-		return;
-	facts->is_full = true;
-	facts->limit_bytes = limit->bytes;
-	facts->limit_group = limit->group;
+	return w->end_facts.kills || facts->ooms || facts->own.kills || facts->group.kills ||
+	       facts->machine.kills;
+}
+
+/* The job's own limit, or that of a group around it. */
+static void find_limit(const struct watched_job *w, struct cause_facts *facts,
+                       struct oom_limit *limit)
+{
+	const struct job *job = &w->row->job;
+
+	if (job->limits_hit >> JOB_LIMIT_MEM & 1) {
+		facts->is_full = true;
+		facts->limit_bytes = job->limit[JOB_LIMIT_MEM];
+	} else if (w->oom && has_kills(w, facts) && oom_watch_find_limit(w->oom, limit)) {
+		facts->is_full = true;
+		facts->limit_bytes = limit->bytes;
+		facts->limit_group = limit->group;
+	}
+}
+
+/* Kills that were counted in its own group, and in the one that it was started in. */
+static void add_counts(const struct watched_job *w, struct cause_facts *facts)
+{
+	if (w->group && readings_has(w->group, CGROUP_OOM_KILLS))
+		facts->own = (struct cause_count){ true, w->group->value[CGROUP_OOM_KILLS] };
+	if (w->oom)
+		*(w->oom->is_of_machine
+		          ? &facts->machine
+		          : &facts->group) = (struct cause_count){ w->oom->is_known, w->oom_kills };
 }
 
 static void judge(const struct jobs *jobs, const struct watched_job *w, struct cause *ret)
@@ -302,10 +320,10 @@ static void judge(const struct jobs *jobs, const struct watched_job *w, struct c
 	facts.ends_are_seen = jobs->sources.births && !w->end_facts.lost;
 	facts.sees_ooms = jobs->sources.totals && !w->end_facts.lost;
 	facts.sent_source = jobs->sources.totals ? CAUSE_SOURCE_BPF : CAUSE_SOURCE_RECORDER;
+	add_counts(w, &facts);
+	find_limit(w, &facts, &limit);
 	if (w->hooks && w->hooks->explain)
 		w->hooks->explain(w->hooks_self, &facts);
-	else
-		find_limit(jobs, w, &facts, &limit);
 	cause_judge(&facts, ret);
 }
 
@@ -343,12 +361,31 @@ static void compute(const struct jobs *jobs, struct watched_job *w,
 	explain(jobs, w);
 }
 
+/* Kills are counted for all in the group: only those about the time when a member was killed, or the job ended,
+ * matter. */
+static void watch_oom(struct watched_job *w, const struct snapshot *snap)
+{
+	uint64_t kills = w->end_facts.kills, counted;
+	bool is_over = snap->is_last || (w->ended_mono_ns && !w->is_published);
+
+	if (kills == w->seen_kills && !is_over && (snap->events_only || w->is_published))
+		return;
+	counted = oom_watch_read(w->oom, snap->boot_ns);
+	if (kills != w->seen_kills || is_over)
+		w->oom_kills = MAX(w->oom_kills, counted);
+	w->seen_kills = kills;
+}
+
 static void measure_groups(struct jobs *jobs, const struct snapshot *snap)
 {
 	for (int32_t i = 0; (size_t)i < snap->jobs.len; i++) {
 		struct watched_job *w = job_at(jobs, snap, i);
 
-		if (w && keeps_accounts(w) && w->hooks && w->hooks->measure)
+		if (!w || !keeps_accounts(w))
+			continue;
+		if (w->oom && !jobs->sources.totals)
+			watch_oom(w, snap);
+		if (w->hooks && w->hooks->measure)
 			w->group = w->hooks->measure(w->hooks_self, snap);
 	}
 }
@@ -521,7 +558,7 @@ void jobs_figures(struct jobs *jobs, struct snapshot *snap)
 			close_orphaned_sheets(w, snap, i);
 		if (keeps_accounts(w))
 			account_job(jobs, w, snap, i, watched_ns);
-		syscall_account_figures(&jobs->syscalls, &w->row->job);
+		syscall_account_figures(&jobs->syscalls, w->is_launched, &w->row->job);
 		if (w->sheet_accounts.len) {
 			sheet_accounts_take(&w->sheet_accounts, snap);
 			sheet_accounts_settle(&w->sheet_accounts, w->row, snap->boot_ns);

@@ -164,11 +164,10 @@ void syscall_account_show(struct syscall_account *a, const struct job_roster *jo
 }
 
 /* The calls that a job made before it was traced are missing, if it was not launched here. */
-void syscall_account_figures(const struct syscall_account *a, struct job *job)
+void syscall_account_figures(const struct syscall_account *a, bool is_launched, struct job *job)
 {
 	const struct syscall_caller sought = { .at = { .job = job->handle }, .is_job = true };
 	const struct syscall_caller *c = find_caller(a, &sought);
-	bool is_launched = !job->root.pid && !job->registrar.pid;
 	enum quality quality = a->has_lost || !is_launched ? QUALITY_AT_LEAST : QUALITY_EXACT;
 	struct figure count = { 0, quality };
 	struct figure ns = { 0, a->are_slow ? quality_join(quality, QUALITY_AT_MOST) : quality };

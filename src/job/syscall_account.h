@@ -27,5 +27,6 @@ void syscall_account_take(struct syscall_account *a, const struct job_roster *jo
 /* Puts them into the snapshot: at a tick all, between ticks those that have changed. */
 void syscall_account_show(struct syscall_account *a, const struct job_roster *jobs,
                           struct snapshot *snap);
-/* How many calls the job made, and how long they took; they stay missing if it is not traced. */
-void syscall_account_figures(const struct syscall_account *a, struct job *job);
+/* How many calls the job made, and how long they took; they stay missing if it is not traced. Of one that was not
+ * launched by us, calls of before are missing. */
+void syscall_account_figures(const struct syscall_account *a, bool is_launched, struct job *job);

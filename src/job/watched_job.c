@@ -9,7 +9,7 @@ void watched_job_free(struct watched_job *w)
 	if (!w)
 		return;
 	accounting_done(&w->accounting);
-	free(w->memory_group);
+	free(w->oom);
 	job_memory_done(&w->memory);
 	gpu_account_done(&w->gpus);
 	sheet_accounts_done(&w->sheet_accounts);
@@ -19,7 +19,14 @@ void watched_job_free(struct watched_job *w)
 	free(w);
 }
 
-/* Sheets that are open when a job succeeds count as completed. */
+void watched_job_watch_oom(struct watched_job *w, int root_fd, pid_t pid)
+{
+	if (!w->oom)
+		w->oom = xcalloc(1, sizeof *w->oom);
+	oom_watch_begin(w->oom, root_fd, pid, clock_boot_ns());
+}
+
+/* Sheets that are open when a job succeeds are lost, not failed: they were only never closed. */
 static void close_sheets(struct watched_job *w)
 {
 	enum job_status status = w->row->job.status == JOB_FAILED ? JOB_FAILED : JOB_LOST;

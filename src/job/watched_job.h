@@ -4,12 +4,12 @@
  * it. */
 #pragma once
 
+#include "job/cgroup/oom_watch.h"
 #include "job/end_facts.h"
 #include "job/gpu_account.h"
 #include "job/job_memory.h"
 #include "job/job_usage.h"
 #include "job/sheet_account.h"
-#include "kernel/cgroup_map.h"
 #include "model/type_history.h"
 
 /* Marks of processes that belong to the job though they do not descend from its processes
@@ -30,7 +30,7 @@ struct watched_job_hooks {
 	const struct cgroup_readings *(*measure)(void *self, const struct snapshot *snap);
 	/* … and after: the end. */
 	void (*complete)(void *self, const struct snapshot *snap);
-	/* When it failed: what the events do not show about why. */
+	/* When it failed: adds what others know about why. */
 	void (*explain)(void *self, struct cause_facts *facts);
 };
 
@@ -38,7 +38,8 @@ struct watched_job {
 	struct job_row *row; /* as snapshots show it */
 	struct accounting accounting;
 	struct end_facts end_facts;
-	struct cgroup_dir *memory_group; /* of its first process; NULL: none, or the host knows */
+	struct oom_watch *oom; /* of the group it was started in; NULL: of that nothing is known */
+	uint64_t seen_kills, oom_kills; /* SIGKILLs of members, and what the watch counted then */
 	struct job_memory memory;
 	struct job_usage usage;
 	struct gpu_account gpus;
@@ -70,6 +71,8 @@ struct watched_job {
 };
 
 void watched_job_free(struct watched_job *w); /* not its row */
+/* Counts kills for lack of memory in the control group of this process (0: ours), from now on. */
+void watched_job_watch_oom(struct watched_job *w, int root_fd, pid_t pid);
 /* Ends the job, or corrects its end if it is called again. Sheets that are open fail with the first
  * end, and all of them are put into the next snapshot: there may be no later one. */
 void watched_job_end(struct watched_job *w, const struct job_end *how);

@@ -141,7 +141,9 @@ def test_the_daemon_answers_only_about_processes_of_the_caller(daemon, children)
 
 
 @pytest.mark.needs_root
-def test_a_registered_job_has_its_cause_in_the_daemons_store(daemon, limited, children):
+@pytest.mark.parametrize("tier", ["bpf", "connector"])
+def test_a_registered_job_has_its_cause_in_the_daemons_store(cold, limited, children, tier):
+	daemon = cold.start(*(["--no-bpf"] if tier == "connector" else []))
 	gate = daemon.place / "gate"
 	os.mkfifo(gate)
 	child = children.spawn(["/usr/bin/python3", "-c", "open('%s').read(); %s" % (gate, EAT)], preexec_fn=enter(limited))

@@ -28,7 +28,7 @@ static void test_oom_watch__counts_kills_of_its_group_in_the_last_seconds(void *
 
 	(void)state;
 	tree_puts(&t, "sys/fs/cgroup/slurm/job_77/memory.events", "low 0\noom 1\noom_kill 1\n");
-	oom_watch_begin(&w, t.env.root_fd, 0);
+	oom_watch_begin(&w, t.env.root_fd, 0, 0);
 	assert_true(w.is_known);
 	assert_false(w.is_of_machine);
 	assert_int_equal(oom_watch_read(&w, DS), 0);
@@ -49,7 +49,7 @@ static void test_oom_watch__counts_kills_of_the_machine_where_no_group_does(void
 	struct oom_watch w;
 
 	(void)state;
-	oom_watch_begin(&w, t.env.root_fd, 0);
+	oom_watch_begin(&w, t.env.root_fd, 0, 0);
 	assert_true(w.is_known && w.is_of_machine);
 	tree_puts(&t, "proc/vmstat", "oom_kill 41\n");
 	assert_int_equal(oom_watch_read(&w, NS_PER_S), 1);
@@ -65,7 +65,7 @@ static void test_oom_watch__knows_nothing_on_a_kernel_that_counts_none(void **st
 	tree_puts(&t, "sys/fs/cgroup/memory/a/memory.oom_control",
 	          "oom_kill_disable 0\nunder_oom 0\n");
 	tree_puts(&t, "proc/vmstat", "nr_free_pages 5\n");
-	oom_watch_begin(&w, t.env.root_fd, 0);
+	oom_watch_begin(&w, t.env.root_fd, 0, 0);
 	assert_false(w.is_known);
 	assert_int_equal(oom_watch_read(&w, NS_PER_S), 0);
 	tree_remove(&t);
@@ -74,18 +74,17 @@ static void test_oom_watch__knows_nothing_on_a_kernel_that_counts_none(void **st
 static void test_oom_watch__finds_the_group_whose_limit_was_reached(void **state)
 {
 	struct tree t = machine(V2, "0::/slurm/job_77/step\n");
-	cleanup(freep) struct cgroup_dir *from = NULL;
+	struct oom_watch w;
 	struct oom_limit limit;
 
 	(void)state;
-	from = oom_watch_locate(t.env.root_fd, 0);
-	assert_non_null(from);
+	oom_watch_begin(&w, t.env.root_fd, 0, 0);
 	tree_puts(&t, "sys/fs/cgroup/slurm/job_77/step/memory.max", "104857600\n");
 	tree_puts(&t, "sys/fs/cgroup/slurm/job_77/step/memory.events.local", "oom 0\noom_kill 1\n");
-	assert_false(oom_watch_find_limit(t.env.root_fd, from, &limit));
+	assert_false(oom_watch_find_limit(&w, &limit));
 	tree_puts(&t, "sys/fs/cgroup/slurm/job_77/memory.max", "524288000\n");
 	tree_puts(&t, "sys/fs/cgroup/slurm/job_77/memory.events.local", "oom 1\noom_kill 0\n");
-	assert_true(oom_watch_find_limit(t.env.root_fd, from, &limit));
+	assert_true(oom_watch_find_limit(&w, &limit));
 	assert_int_equal(limit.bytes, 524288000);
 	assert_string_equal(limit.group, "/slurm/job_77");
 	tree_remove(&t);
@@ -94,20 +93,19 @@ static void test_oom_watch__finds_the_group_whose_limit_was_reached(void **state
 static void test_oom_watch__takes_a_full_group_on_v1(void **state)
 {
 	struct tree t = machine(V1, "4:memory:/slurm/job_77\n");
-	cleanup(freep) struct cgroup_dir *from = NULL;
+	struct oom_watch w;
 	struct oom_limit limit;
 
 	(void)state;
-	from = oom_watch_locate(t.env.root_fd, 0);
-	assert_non_null(from);
+	oom_watch_begin(&w, t.env.root_fd, 0, 0);
 	tree_puts(&t, "sys/fs/cgroup/memory/slurm/job_77/memory.limit_in_bytes",
 	          "9223372036854771712\n");
 	tree_puts(&t, "sys/fs/cgroup/memory/slurm/job_77/memory.max_usage_in_bytes", "524288000\n");
 	tree_puts(&t, "sys/fs/cgroup/memory/slurm/memory.limit_in_bytes", "524288000\n");
 	tree_puts(&t, "sys/fs/cgroup/memory/slurm/memory.max_usage_in_bytes", "400000000\n");
-	assert_false(oom_watch_find_limit(t.env.root_fd, from, &limit));
+	assert_false(oom_watch_find_limit(&w, &limit));
 	tree_puts(&t, "sys/fs/cgroup/memory/slurm/memory.max_usage_in_bytes", "524287000\n");
-	assert_true(oom_watch_find_limit(t.env.root_fd, from, &limit));
+	assert_true(oom_watch_find_limit(&w, &limit));
 	assert_string_equal(limit.group, "/slurm");
 	tree_remove(&t);
 }

@@ -128,7 +128,7 @@ static struct job figures(const struct bench *b)
 {
 	struct job job = job_roster_get(&b->jobs, b->job)->job;
 
-	syscall_account_figures(&b->a, &job);
+	syscall_account_figures(&b->a, true, &job);
 	return job;
 }
 

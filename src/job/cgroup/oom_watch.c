@@ -13,32 +13,20 @@
 
 #define TURN_NS NS_PER_S
 
-struct cgroup_dir *oom_watch_locate(int root_fd, pid_t pid)
-{
-	cleanup(freep) struct cgroup_dirs *dirs = xcalloc(1, sizeof *dirs);
-	struct cgroup_dir *found;
-
-	if (!cgroup_home_locate(root_fd, pid, dirs) || !dirs->of[CGROUP_FAMILY_MEMORY].path[0])
-		return NULL;
-	found = xcalloc(1, sizeof *found);
-	*found = dirs->of[CGROUP_FAMILY_MEMORY];
-	return found;
-}
-
 static bool read_count(const struct oom_watch *w, uint64_t *ret)
 {
 	return w->is_of_machine ? cgroup_read_machine_oom_kills(w->root_fd, ret)
 	                        : cgroup_read_oom_kills(w->root_fd, &w->group, ret);
 }
 
-void oom_watch_begin(struct oom_watch *w, int root_fd, uint64_t boot_ns)
+void oom_watch_begin(struct oom_watch *w, int root_fd, pid_t pid, uint64_t boot_ns)
 {
-	cleanup(freep) struct cgroup_dir *group = oom_watch_locate(root_fd, 0);
+	cleanup(freep) struct cgroup_dirs *dirs = xcalloc(1, sizeof *dirs);
 
 	*w = (struct oom_watch){ .root_fd = root_fd, .turned_boot_ns = boot_ns };
-	if (group)
-		w->group = *group;
-	w->is_known = group && read_count(w, &w->last);
+	if (cgroup_home_locate(root_fd, pid, dirs))
+		w->group = dirs->of[CGROUP_FAMILY_MEMORY];
+	w->is_known = w->group.path[0] && read_count(w, &w->last);
 	if (!w->is_known) {
 		w->is_of_machine = true;
 		w->is_known = read_count(w, &w->last);
@@ -64,15 +52,16 @@ uint64_t oom_watch_read(struct oom_watch *w, uint64_t boot_ns)
 
 /* ---- the limit ------------------------------------------------------------------------------- */
 
-bool oom_watch_find_limit(int root_fd, const struct cgroup_dir *from, struct oom_limit *ret)
+bool oom_watch_find_limit(const struct oom_watch *w, struct oom_limit *ret)
 {
+	const struct cgroup_dir *from = &w->group;
 	char path[PATH_MAX];
 
 	for (size_t len = strlen(from->path); len; len = cgroup_map_dir_above(from, len)) {
 		cleanup(closep) int fd = -1;
 
 		snprintf(path, sizeof path, "%.*s", (int)len, from->path);
-		fd = openat(root_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		fd = openat(w->root_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (fd >= 0 && cgroup_limit_memory_is_full(fd, from->is_v2, &ret->bytes)) {
 			cgroup_map_dir_name(from, len, ret->group, sizeof ret->group);
 			return true;

@@ -14,22 +14,20 @@ struct oom_limit {
 
 struct oom_watch {
 	int root_fd;
-	struct cgroup_dir group; /* for memory, of this process; path "": none */
+	struct cgroup_dir group; /* for memory, of the process; path "": none */
 	bool is_of_machine;      /* the machine's counter is read: the group has none */
 	bool is_known;           /* … and there is a counter */
 	uint64_t last;           /* its value, */
-	uint64_t turned;         /* that of up to 10 s ago, */
-	uint64_t before;         /* and that of 10 s before that */
+	uint64_t turned;         /* that of up to 1 s ago, */
+	uint64_t before;         /* and that of 1 s before that */
 	uint64_t turned_boot_ns; /* when `turned` was read */
 };
 
-/* Begins the watch, for the group of this process. */
-void oom_watch_begin(struct oom_watch *w, int root_fd, uint64_t boot_ns);
-/* Kills in the last 10 to 20 seconds. The victim's end may be reported that long after its kill: its memory
+/* Begins the watch, for the group of a process (0: ours). */
+void oom_watch_begin(struct oom_watch *w, int root_fd, pid_t pid, uint64_t boot_ns);
+/* Kills in the last 1 to 2 seconds. The victim's end may be reported that long after its kill: its memory
  * has to be freed first. */
 uint64_t oom_watch_read(struct oom_watch *w, uint64_t boot_ns);
 
-/* The memory group of a process (0: ours), allocated; NULL: none. */
-struct cgroup_dir *oom_watch_locate(int root_fd, pid_t pid);
-/* The nearest group, from this one upwards, that reached its limit. */
-bool oom_watch_find_limit(int root_fd, const struct cgroup_dir *from, struct oom_limit *ret);
+/* The nearest group, from that one upwards, that reached its limit. */
+bool oom_watch_find_limit(const struct oom_watch *w, struct oom_limit *ret);
