@@ -91,6 +91,11 @@ static void encode_process(struct json *j, const struct snapshot *snap, size_t i
 	put_process(j, snap, p, p->job);
 }
 
+static void encode_without_job(struct json *j, const struct snapshot *snap, size_t index)
+{
+	put_process(j, snap, &snap->procs.at[index], -1);
+}
+
 static const char *job_status(const void *record)
 {
 	return job_status_name(((const struct job *)record)->status);
@@ -131,10 +136,11 @@ static void encode_event(struct json *j, const struct snapshot *snap, size_t ind
 
 /* ---- encoding once --------------------------------------------------------------------------- */
 
-enum item { ITEM_PROCESS, ITEM_JOB, ITEM_EVENT, ITEM_COUNT };
+enum item { ITEM_PROCESS, ITEM_PROCESS_WITHOUT_JOB, ITEM_JOB, ITEM_EVENT, ITEM_COUNT };
 
 static void (*const encoders[])(struct json *j, const struct snapshot *snap, size_t index) = {
 	[ITEM_PROCESS] = encode_process,
+	[ITEM_PROCESS_WITHOUT_JOB] = encode_without_job,
 	[ITEM_JOB] = encode_job,
 	[ITEM_EVENT] = encode_event,
 };
@@ -417,6 +423,14 @@ static void put_snapshot(struct json *j, const struct snapshot *snap,
 	json_end_array(j);
 }
 
+/* A process in the scope may be in a job that is not, of which nothing is shown. */
+static enum item item_of(const struct snapshot *snap, const struct snapshot_scope *scope,
+                         const struct proc_snap *p)
+{
+	return p->job < 0 || snapshot_scope_has_job(scope, snap, p->job) ? ITEM_PROCESS
+	                                                                 : ITEM_PROCESS_WITHOUT_JOB;
+}
+
 /* How many were written. */
 static size_t put_processes(struct json *j, const struct snapshot *snap,
                             const struct snapshot_scope *scope, enum process_selection selection)
@@ -433,11 +447,7 @@ static size_t put_processes(struct json *j, const struct snapshot *snap,
 		if (!process_selection_has(selection, &largest, snap, i) ||
 		    !snapshot_scope_has_proc(scope, snap, p))
 			continue;
-		/* A process in the scope may be in a job that is not, of which nothing is shown. */
-		if (p->job < 0 || snapshot_scope_has_job(scope, snap, p->job))
-			put_item(j, snap, ITEM_PROCESS, i);
-		else
-			put_process(j, snap, p, -1);
+		put_item(j, snap, item_of(snap, scope, p), i);
 		n++;
 	}
 	json_end_array(j);

@@ -11,8 +11,8 @@ extern const struct field_table snapshot_head_fields, snapshot_count_fields, sna
 extern const struct field_table live_process_fields, live_job_fields, live_gpu_fields,
 	live_gpu_use_fields;
 
-/* Each process, job and event is encoded at most once, into one text that all readers share: the JSONL
- * file, every client, the bus. A scope picks from it, and adds its own head and counts. Used
+/* Each process, job and event is encoded at most once (a process once more for readers that may not see its job), into
+ * one text that all readers share: the JSONL file, every client, the bus. A scope picks from it, and adds its own head and counts. Used
  * from several threads. */
 struct snapshot_json_cache;
 struct snapshot_json_cache *snapshot_json_cache_new(void);

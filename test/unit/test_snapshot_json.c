@@ -354,6 +354,11 @@ static void test_snapshot_json__encodes_each_process_and_job_of_a_frozen_snapsho
 	snapshot_json(&(struct json){ .out = &scoped }, &fx.snap, &no_jobs);
 	assert_non_null(strstr(plain.at, "build-7"));
 	assert_null(strstr(scoped.at, "build-7"));
+	vec_each(&fx.snap.procs, p)
+		p->s.ppid++;
+	buf_reset(&again);
+	snapshot_json(&(struct json){ .out = &again }, &fx.snap, &no_jobs);
+	assert_string_equal(again.at, scoped.at);
 	snapshot_json_cache_reset(cache);
 	buf_reset(&again);
 	snapshot_json(&(struct json){ .out = &again }, &fx.snap, NULL);
