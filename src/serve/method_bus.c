@@ -19,11 +19,18 @@ static const char *const reserved[] = {
 
 static_assert(BUS_JOB_MAX == JOB_ID_MAX, "a filter has room for any id");
 
+/* How events are written, and that some were lost before the one of `next_seq`. */
+struct bus_form {
+	void (*event)(struct json *j, const struct bus_event *e);
+	void (*lag)(struct json *j, uint64_t lost, uint64_t next_seq);
+};
+
 /* The bus as the feed of a connection. */
 struct bus_feed {
 	struct bus *bus;
 	struct bus_cursor cursor;
 	struct bus_filter filter;
+	const struct bus_form *form;
 };
 
 static void write_lag(struct json *j, uint64_t lost, uint64_t next_seq)
@@ -61,6 +68,12 @@ static void write_event(struct json *j, const struct bus_event *e)
 	rpc_message_end(j);
 }
 
+/* Whose events it may see; 0: all. */
+static uid_t bus_reader(const struct rpc_server_peer *peer)
+{
+	return methods_trusts(peer) ? 0 : peer->uid;
+}
+
 static bool next_event(void *self, struct json *out)
 {
 	struct bus_feed *f = self;
@@ -69,12 +82,25 @@ static bool next_event(void *self, struct json *out)
 	bool has_event = bus_next(f->bus, &f->cursor, &f->filter, &e, &lost);
 
 	if (lost) {
-		write_lag(out, lost, f->cursor.seq - has_event);
+		f->form->lag(out, lost, f->cursor.seq - has_event);
 		out->need_comma = false;
 	}
 	if (has_event)
-		write_event(out, &e);
+		f->form->event(out, &e);
 	return has_event || lost;
+}
+
+/* From the end on. */
+static struct bus_feed *feed_on(struct methods *m, const struct rpc_server_peer *peer,
+                                const struct bus_filter *filter, const struct bus_form *form)
+{
+	struct bus_feed *f = xcalloc(1, sizeof *f);
+	const struct rpc_server_feed feed = { .self = f, .next = next_event, .close = free };
+
+	methods_begin_bus(m);
+	*f = (struct bus_feed){ m->bus, bus_end(m->bus, bus_reader(peer)), *filter, form };
+	rpc_session_set_feed(peer->session, &feed);
+	return f;
 }
 
 static int copy_text_param(const json_t *params, const char *name, char *to, size_t size,
@@ -121,10 +147,11 @@ static void write_monitor_event(struct json *j, const struct bus_event *e)
 }
 
 /* A loss is an event like the others: these clients know no other notification. */
-static void write_monitor_lag(struct json *j, uint64_t lost)
+static void write_monitor_lag(struct json *j, uint64_t lost, uint64_t next_seq)
 {
 	char text[64];
 
+	(void)next_seq;
 	snprintf(text, sizeof text, "{\"lost\":%" PRIu64 "}", lost);
 	write_monitor_event(j, &(struct bus_event){ .name = "monitor.lagged",
 	                                            .job_id = "",
@@ -132,37 +159,16 @@ static void write_monitor_lag(struct json *j, uint64_t lost)
 	                                            .wall_ns = clock_wall_ns() });
 }
 
-static bool next_monitor_event(void *self, struct json *out)
-{
-	struct bus_feed *f = self;
-	struct bus_event e;
-	uint64_t lost;
-	bool has_event = bus_next(f->bus, &f->cursor, &f->filter, &e, &lost);
-
-	if (lost) {
-		write_monitor_lag(out, lost);
-		out->need_comma = false;
-	}
-	if (has_event)
-		write_monitor_event(out, &e);
-	return has_event || lost;
-}
-
 METHOD(method_monitor_stream)
 {
+	static const struct bus_form form = { write_monitor_event, write_monitor_lag };
 	struct methods *m = self;
-	uid_t uid = methods_trusts(peer) ? 0 : peer->uid;
 	struct bus_filter filter = { 0 };
-	struct rpc_server_feed feed = { .next = next_monitor_event, .close = free };
-	struct bus_feed *f;
 
 	(void)result;
 	if (filter_params(m, peer, params, &filter, err) < 0)
 		return -err->code;
-	methods_begin_bus(m);
-	feed.self = f = xcalloc(1, sizeof *f);
-	*f = (struct bus_feed){ m->bus, bus_end(m->bus, uid), filter };
-	rpc_session_set_feed(peer->session, &feed);
+	(void)feed_on(m, peer, &filter, &form);
 	return RPC_SERVER_STREAM;
 }
 
@@ -177,10 +183,9 @@ static void write_seq(struct json *result, const char *key, uint64_t seq)
 
 METHOD(method_bus_subscribe)
 {
+	static const struct bus_form form = { write_event, write_lag };
 	struct methods *m = self;
-	uid_t uid = methods_trusts(peer) ? 0 : peer->uid;
 	struct bus_filter filter = { 0 };
-	struct rpc_server_feed feed = { .next = next_event, .close = free };
 	struct bus_feed *f;
 	uint64_t since = 0;
 
@@ -188,14 +193,11 @@ METHOD(method_bus_subscribe)
 	    filter_params(m, peer, params, &filter, err) < 0 ||
 	    rpc_params_u64(params, "since_seq", 0, UINT64_MAX >> 1, &since, err) < 0)
 		return -err->code;
-	methods_begin_bus(m);
-	feed.self = f = xcalloc(1, sizeof *f);
-	f->bus = m->bus;
-	f->filter = filter;
-	f->cursor = since                                 ? bus_at(m->bus, uid, since)
-	            : rpc_params_has(params, "since_seq") ? bus_begin(m->bus, uid)
-	                                                  : bus_end(m->bus, uid);
-	rpc_session_set_feed(peer->session, &feed);
+	f = feed_on(m, peer, &filter, &form);
+	if (since)
+		f->cursor = bus_at(m->bus, bus_reader(peer), since);
+	else if (rpc_params_has(params, "since_seq"))
+		f->cursor = bus_begin(m->bus, bus_reader(peer));
 	write_seq(result, "next_seq", bus_next_seq(m->bus));
 	return 0;
 }
