@@ -7,9 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/io.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "daemon/listener.h"
 #include "daemon/privileges.h"
 #include "daemon/restore_jobs.h"
