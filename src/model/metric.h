@@ -183,5 +183,7 @@ READINGS(gpu_use, GPU_USE_METRIC_COUNT);
 /* The value, or `otherwise` when absent. */
 #define readings_or(r, id, otherwise) (readings_has(r, id) ? (r)->value[id] : (otherwise))
 
+/* What a value inside is divided by as it is shown: 2^20 for UNIT_MIB, 1e9 for UNIT_NS. */
+double metric_unit_scale(enum metric_unit unit);
 /* Growth per second; NAN when the counter restarted or no time passed: the rate is unknown then. */
 double metric_rate_per_s(uint64_t prev, uint64_t cur, uint64_t elapsed_ns);

@@ -14,11 +14,9 @@
 /* The inverse of field_metric_json(). */
 static bool read_metric(const json_t *value, enum metric_unit unit, uint64_t *ret)
 {
-	static const double scale[] = {
-		[UNIT_COUNT] = 1,    [UNIT_BYTES] = 1, [UNIT_MIB] = 1 << 20, [UNIT_NS] = 1e9,
-		[UNIT_MILLI] = 1000, [UNIT_PCT] = 10,  [UNIT_WH] = MJ_PER_WH
-	};
-	double number = json_is_number(value) ? json_number_value(value) * scale[unit] : -1;
+	double number = json_is_number(value)
+	                        ? json_number_value(value) * metric_unit_scale(unit)
+	                        : -1;
 
 	if (!(number >= 0 && number < VALUE_MAX))
 		return false;

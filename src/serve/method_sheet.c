@@ -209,8 +209,7 @@ static int figure_param(const json_t *usage, const struct metric *m, struct figu
 {
 	const json_t *value = json_object_get(usage, m->key);
 	const json_t *quality = json_object_get(json_object_get(usage, "quality"), m->key);
-	double scale = m->unit == UNIT_NS ? 1e9 : m->unit == UNIT_MIB ? 1 << 20 : 1;
-	double inside = json_number_value(value) * scale;
+	double inside = json_number_value(value) * metric_unit_scale(m->unit);
 
 	if (!value || json_is_null(value))
 		return 0;

@@ -50,13 +50,10 @@ void export_record_line(struct buf *out, const char *type, const struct export_p
 
 static void put_amount(struct row_writer *r, enum metric_unit unit, uint64_t value)
 {
-	static const double divisors[] = {
-		[UNIT_NS] = 1e9,  [UNIT_MIB] = 1 << 20, [UNIT_MILLI] = 1e3,    [UNIT_PCT] = 10,
-		[UNIT_COUNT] = 0, [UNIT_BYTES] = 0,     [UNIT_WH] = MJ_PER_WH,
-	};
+	double scale = metric_unit_scale(unit);
 
-	if (divisors[unit] > 0)
-		row_writer_real(r, (double)value / divisors[unit]);
+	if (scale > 1)
+		row_writer_real(r, (double)value / scale);
 	else
 		row_writer_i64(r, (int64_t)value);
 }
