@@ -6,6 +6,7 @@
 #include "history/history_handle.h"
 #include "history/job_query.h"
 #include "sqlite/record_column.h"
+#include "schema/job_sample_column.h"
 #include "schema/schema_format.h"
 #include "schema/sheet_column.h"
 
@@ -198,38 +199,27 @@ int history_job_processes(struct history *r, struct job_key key, size_t limit, r
 	" job_sample m ON m.snapshot >= j.first_snapshot AND m.snapshot <="                        \
 	" coalesce(j.last_snapshot, 9223372036854775807) AND m.job = j.id"
 
-static struct figure column_figure(sqlite3_stmt *stmt, int column, enum metric_unit unit)
-{
-	const struct metric like = { .unit = unit };
-	int64_t value = db_column_or_absent(stmt, column);
-
-	if (value < 0)
-		return (struct figure){ 0 };
-	return (struct figure){ column_inside(&like, value), QUALITY_SAMPLED };
-}
-
 /* The last one is the end of the job: so the shares of CPU add up to its total. It is within the
  * allowed cores, as the others are: what is more was used before the last tick. */
 static int prepare_sums(struct history *r, struct job_key key, sqlite3_stmt **ret, struct err *err)
 {
-	bool has_used = db_has_column(r->db, "job_sample", "used_kib");
 	cleanup(buf_done) struct buf sql = { 0 };
 
-	buf_printf(&sql,
-	           "SELECT s.time AS time, m.procs, m.rss_kib, m.cpu, %s, %s, %s"
-	           " FROM job j CROSS JOIN" JOB_SAMPLES
-	           " CROSS JOIN snapshot s ON s.id = m.snapshot WHERE j.id = ?1",
-	           has_used ? "m.used_kib, m.charged_kib, m.cpu_us" : "NULL, NULL, NULL",
-	           has_used ? "m.read_bytes, m.written_bytes, m.gpu_memory_kib, m.gpu_sm,"
-	                      " m.gpu_device_memory_kib, m.gpu_util"
-	                    : "NULL, NULL, NULL, NULL, NULL, NULL",
-	           db_has_column(r->db, "job_sample", "gpu_energy_mj") ? "m.gpu_energy_mj"
-	                                                               : "NULL");
-	if (has_used)
-		buf_puts(&sql, " UNION ALL SELECT ended, 0, 0, CAST(round("
-		               "min(max(rest_us, 0)/1e3/(ended - since), cores)) AS INTEGER),"
-		               " NULL, NULL, cpu_us, read_bytes, written_bytes, NULL, NULL,"
-		               " NULL, NULL, NULL FROM (" SCHEMA_LAST_SAMPLES
+	buf_puts(&sql, "SELECT s.time AS time");
+	for (size_t i = 0; i < job_sample_columns.n; i++) {
+		const char *column = job_sample_columns.at[i].key;
+
+		buf_printf(&sql, ", %s%s",
+		           db_has_column(r->db, "job_sample", column) ? "m." : "NULL AS ", column);
+	}
+	buf_puts(&sql, " FROM job j CROSS JOIN" JOB_SAMPLES
+	               " CROSS JOIN snapshot s ON s.id = m.snapshot WHERE j.id = ?1");
+#define COLUMN_LAST(column, type, member, unit, kind, key, last)                                 \
+	", CAST(round(" last ") AS INTEGER)"
+#define NONE(...)
+	if (db_has_column(r->db, "job_sample", "used_kib"))
+		buf_puts(&sql, " UNION ALL SELECT ended" JOB_SAMPLE_COLUMNS(COLUMN_LAST, NONE)
+		               " FROM (" SCHEMA_LAST_SAMPLES
 		               " AND j.id = ?1) WHERE ended > since AND rest_us IS NOT NULL");
 	buf_puts(&sql, " ORDER BY 1");
 	return history_prepare_for_job(r, sql.at, key, ret, err);
@@ -246,23 +236,11 @@ int history_job_sums(struct history *r, struct job_key key, size_t limit, reader
 		return result;
 	result = prepare_sums(r, key, &stmt, err);
 	while (result >= 0 && (result = history_next_row(stmt, limit, &n, err)) > 0) {
-		const struct job_sum_record sum = {
+		struct job_sum_record sum = {
 			.wall_ns = db_time_ns(sqlite3_column_double(stmt, 0)),
-			.sum.procs = (uint32_t)sqlite3_column_int64(stmt, 1),
-			.sum.rss_bytes = (uint64_t)sqlite3_column_int64(stmt, 2) << 10,
-			.sum.cpu_ratio = column_ratio_inside(db_column_or_absent(stmt, 3)),
-			.sum.used = column_figure(stmt, 4, UNIT_MIB),
-			.sum.charged = column_figure(stmt, 5, UNIT_MIB),
-			.sum.cpu_ns = column_figure(stmt, 6, UNIT_NS),
-			.sum.read = column_figure(stmt, 7, UNIT_BYTES),
-			.sum.written = column_figure(stmt, 8, UNIT_BYTES),
-			.sum.gpu_memory = column_figure(stmt, 9, UNIT_MIB),
-			.sum.gpu_sm = column_figure(stmt, 10, UNIT_PCT),
-			.sum.gpu_device_memory = column_figure(stmt, 11, UNIT_MIB),
-			.sum.gpu_util = column_figure(stmt, 12, UNIT_PCT),
-			.sum.gpu_energy = column_figure(stmt, 13, UNIT_WH),
 		};
 
+		record_columns_read(stmt, 1, &job_sample_columns, &sum.sum);
 		result = fn(self, &sum);
 	}
 	return result < 0 ? result : n;

@@ -85,6 +85,19 @@ struct figure field_figure(const struct field *f, const void *record)
 	return *(const struct figure *)member(f, record);
 }
 
+double field_shown(const struct field *f, const void *record)
+{
+	struct figure figure;
+
+	if (f->type == FIELD_RATIO)
+		return field_real(f, record);
+	if (f->type == FIELD_NUMBER)
+		return (double)field_integer(f, record) / metric_unit_scale(f->unit);
+	figure = field_figure(f, record);
+	return figure_is_known(figure) ? (double)figure.value / metric_unit_scale(f->unit)
+	                               : (double)NAN;
+}
+
 const char *field_text(const struct field *f, const void *record)
 {
 	if (f->type == FIELD_TEXT || f->type == FIELD_CHARS)

@@ -108,6 +108,8 @@ bool field_has_quality(const struct field *f);
 enum quality field_quality(const struct field *f, const void *record);
 int64_t field_integer(const struct field *f, const void *record);
 double field_real(const struct field *f, const void *record);
+/* A NUMBER, a FIGURE or a RATIO in the unit that is shown; NAN: not known. */
+double field_shown(const struct field *f, const void *record);
 struct figure field_figure(const struct field *f, const void *record);
 const char *field_text(const struct field *f, const void *record); /* as it is held; may be NULL */
 char field_letter(const struct field *f, const void *record);

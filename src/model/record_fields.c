@@ -330,12 +330,12 @@ static const struct field job_sum_rows[] = {
 	  .help = "memory that its own processes hold on GPUs" },
 	{ "gpu_sm_pct", FIELD(FIGURE, sum.gpu_sm), .unit = UNIT_PCT, .is_optional = true,
 	  .help = "their share of one GPU's processors, all GPUs added" },
-	{ "gpu_energy_wh", FIELD(FIGURE, sum.gpu_energy), .unit = UNIT_WH, .is_optional = true,
-	  .help = "energy that GPUs drew for it by then" },
 	{ "gpu_device_mb", FIELD(FIGURE, sum.gpu_device_memory), .unit = UNIT_MIB,
 	  .is_optional = true, .help = "memory in use on the GPUs it uses: by all that run there" },
 	{ "gpu_util_pct", FIELD(FIGURE, sum.gpu_util), .unit = UNIT_PCT, .is_optional = true,
 	  .help = "load of the GPUs it uses, mean: by all that run there" },
+	{ "gpu_energy_wh", FIELD(FIGURE, sum.gpu_energy), .unit = UNIT_WH, .is_optional = true,
+	  .help = "energy that GPUs drew for it by then" },
 };
 #undef RECORD
 const struct field_table job_sum_fields = FIELD_TABLE(job_sum_rows);

@@ -1,62 +1,55 @@
 /* SPDX-License-Identifier: MIT */
-/* runfolder_job.c - job_metrics.csv: the rows of the view job_samples as a file, one for each tick and one
+/* runfolder_job.c - job_metrics.csv: the samples of the job as a file, one for each tick and one
  * for the time between the last tick and the end. What is not known is empty. */
 #include <math.h>
 
+#include "model/record_fields.h"
 #include "runfolder/runfolder_handle.h"
 
-#define HEAD                                                                                       \
-	"timestamp,elapsed,used_mb,charged_mb,rss_mb,cpu_percent,cpu_seconds,processes,"   \
-	"read_bytes,written_bytes,gpu_memory_mb,gpu_sm_pct,gpu_energy_wh\n"
+/* Those of job_sum_fields, but for the time. New ones come last: programs may read the file by position. */
+static const struct {
+	const char *key;
+	int decimals;
+} columns[] = {
+	{ "used_mb", 3 },       { "charged_mb", 3 }, { "rss_mb", 3 },        { "cpu_percent", 1 },
+	{ "cpu_seconds", 3 },   { "processes", 0 },  { "read_bytes", 0 },    { "written_bytes", 0 },
+	{ "gpu_memory_mb", 3 }, { "gpu_sm_pct", 1 }, { "gpu_energy_wh", 6 }, { "gpu_device_mb", 3 },
+	{ "gpu_util_pct", 1 },
+};
 
 #define SHORT_NS (50 * NS_PER_MS) /* the shortest interval; counters of /proc have steps of 10 ms */
 
 int runfolder_create_job(struct runfolder *f, struct err *err)
 {
+	struct buf *head = &f->text;
 	int r = line_file_create(f->dir_fd, "job_metrics.csv", &f->job_file, err);
 
-	return r < 0 ? r : line_file_put(&f->job_file, HEAD, strlen(HEAD), err);
-}
-
-static void put_fixed(struct buf *to, bool is_known, double value, int decimals)
-{
-	buf_putc(to, ',');
-	if (is_known)
-		buf_printf(to, "%.*f", decimals, value);
-}
-
-static void put_mib(struct buf *to, struct figure f)
-{
-	put_fixed(to, figure_is_known(f), (double)f.value / (1 << 20), 3);
-}
-
-static void put_whole(struct buf *to, struct figure f)
-{
-	put_fixed(to, figure_is_known(f), (double)f.value, 0);
+	buf_reset(head);
+	buf_puts(head, "timestamp,elapsed");
+	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+		buf_printf(head, ",%s", columns[i].key);
+	buf_putc(head, '\n');
+	return r < 0 ? r : line_file_put(&f->job_file, head->at, head->len, err);
 }
 
 static int put_row(struct runfolder *f, uint64_t wall_ns, uint64_t elapsed_ns,
                    const struct job_sum *sum, bool has_processes, struct err *err)
 {
-	const struct figure rss = { sum->rss_bytes,
-		                    has_processes ? QUALITY_SAMPLED : QUALITY_MISSING };
+	const struct job_sum_record record = { .sum = *sum };
 	struct buf *to = &f->text;
 
 	buf_reset(to);
 	hardware_file_put_time(to, wall_ns);
-	put_fixed(to, true, (double)elapsed_ns / 1e9, 3);
-	put_mib(to, sum->used);
-	put_mib(to, sum->charged);
-	put_mib(to, rss);
-	put_fixed(to, !isnan(sum->cpu_ratio), sum->cpu_ratio * 100, 1);
-	put_fixed(to, figure_is_known(sum->cpu_ns), (double)sum->cpu_ns.value / 1e9, 3);
-	put_fixed(to, true, sum->procs, 0);
-	put_whole(to, sum->read);
-	put_whole(to, sum->written);
-	put_mib(to, sum->gpu_memory);
-	put_fixed(to, figure_is_known(sum->gpu_sm), (double)sum->gpu_sm.value / 10, 1);
-	put_fixed(to, figure_is_known(sum->gpu_energy), (double)sum->gpu_energy.value / MJ_PER_WH,
-	          6);
+	buf_printf(to, ",%.3f", (double)elapsed_ns / 1e9);
+	for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
+		const struct field *field = field_find(&job_sum_fields, columns[i].key);
+		double value = field_shown(field, &record);
+		bool is_rss = field->at == offsetof(struct job_sum_record, sum.rss_bytes);
+
+		buf_putc(to, ',');
+		if (isfinite(value) && (has_processes || !is_rss))
+			buf_printf(to, "%.*f", columns[i].decimals, value);
+	}
 	buf_putc(to, '\n');
 	f->job_rows++;
 	f->row_elapsed_ns = elapsed_ns;

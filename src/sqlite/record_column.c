@@ -25,11 +25,9 @@ static uint64_t read_number(const struct field *f, sqlite3_stmt *stmt, int colum
 {
 	int64_t value = sqlite3_column_int64(stmt, column);
 
-	if (f->unit != UNIT_NS)
-		return (uint64_t)MAX(value, (int64_t)0);
-	if (is_duration(f))
-		return (uint64_t)MAX(value, (int64_t)0) * NS_PER_US;
-	return db_time_ns(sqlite3_column_double(stmt, column));
+	if (f->unit == UNIT_NS && !is_duration(f))
+		return db_time_ns(sqlite3_column_double(stmt, column));
+	return column_inside(&(const struct metric){ .unit = f->unit }, value);
 }
 
 static void set_number(const struct field *f, void *member, uint64_t value)
@@ -49,7 +47,7 @@ static struct figure read_figure(const struct field *f, sqlite3_stmt *stmt, int 
 	if (value < 0)
 		return (struct figure){ 0 };
 	return (struct figure){ column_inside(&(const struct metric){ .unit = f->unit }, value),
-		                QUALITY_AT_LEAST };
+		                f->is_sampled ? QUALITY_SAMPLED : QUALITY_AT_LEAST };
 }
 
 static void read_field(const struct field *f, sqlite3_stmt *stmt, int column, char *record)
@@ -104,6 +102,7 @@ void record_columns_read(sqlite3_stmt *stmt, int column, const struct field_tabl
 
 static struct bind bind_field(const struct field *f, const void *record)
 {
+	const struct metric like = { .unit = f->unit };
 	uint64_t value;
 
 	if (f->type == FIELD_TEXT)
@@ -112,11 +111,16 @@ static struct bind bind_field(const struct field *f, const void *record)
 		return bind_text(field_text(f, record), f->size);
 	if (f->type == FIELD_CODE)
 		return bind_int_if(field_has_code(f, record), field_integer(f, record));
+	if (f->type == FIELD_RATIO)
+		return bind_or_null(column_ratio(field_real(f, record) / 100));
+	if (f->type == FIELD_FIGURE)
+		return bind_int_if(figure_is_known(field_figure(f, record)),
+		                   column_value(&like, field_figure(f, record).value));
 	value = (uint64_t)field_integer(f, record);
 	if (f->unit == UNIT_NS && !is_duration(f))
 		return bind_time(value);
-	value = MIN(f->unit == UNIT_NS ? value / NS_PER_US : value, (uint64_t)INT64_MAX);
-	return bind_int_if(value || f->type == FIELD_NUMBER, (int64_t)value);
+	return bind_int_if(column_value(&like, value) || f->type == FIELD_NUMBER,
+	                   column_value(&like, value));
 }
 
 void record_columns_bind(sqlite3_stmt *stmt, int index, const struct field_table *table,

@@ -3,7 +3,8 @@
  *
  * A number of nanoseconds is a wall clock time (REAL, in seconds), or microseconds where the key ends
  * in "_us". An ORDINAL of 0 and an empty TEXT are NULL. What is read into a STRING is valid until the
- * next step. A FIGURE that is read counts as at least known; the caller may know its quality better. */
+ * next step. Amounts are in the unit that column.h stores. A FIGURE that is read counts as sampled, if the
+ * field is, else as at least known; the caller may know its quality better. */
 #pragma once
 
 #include "base/buf.h"

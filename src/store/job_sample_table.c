@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The sums over the processes of a job: one small row for each running job and snapshot. */
+#include "schema/job_sample_column.h"
 #include "store/store_schema.h"
 #include "store/store_handle.h"
 
@@ -27,16 +28,30 @@ static const struct migration migrations[] = {
 
 static int add_columns(sqlite3 *db, struct err *err)
 {
-	return store_schema_add_column(db, "job_sample", "gpu_energy_mj", "", err);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < job_sample_columns.n; i++)
+		r = store_schema_add_column(db, "job_sample", job_sample_columns.at[i].key, "",
+		                            err);
+	return r;
 }
+
+#define NAME(column, ...) ", " column
+#define PLACE(...) ", ?"
+#define COLUMN_MINUTE(column, type, member, unit, kind, ...) ", " MINUTE_##kind(column)
+#define MINUTE_GAUGE(column) STATEMENT_MEAN(column)
+#define MINUTE_COUNTER(column) "max(" column ")"
+#define EXTREME_MINUTE(column, minute, ...) ", " minute
+#define NONE(...)
+#define NAMES JOB_SAMPLE_COLUMNS(NAME, NONE)
+#define PLACES JOB_SAMPLE_COLUMNS(PLACE, NONE)
+#define MINUTE_NAMES JOB_SAMPLE_COLUMNS(NAME, NAME)
+#define MINUTE_VALUES JOB_SAMPLE_COLUMNS(COLUMN_MINUTE, EXTREME_MINUTE)
 
 enum { PUT, SET_FIRST, SET_LAST, LATEST, SET_CPU };
 
 static const struct statement statements[] = {
-	[PUT] = { "INSERT INTO job_sample(snapshot, job, procs, rss_kib, cpu, used_kib, charged_kib,"
-	          " cpu_us, gpu_memory_kib, gpu_sm, gpu_device_memory_kib, gpu_util,"
-	          " read_bytes, written_bytes, gpu_energy_mj)"
-	          " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)" },
+	[PUT] = { "INSERT INTO job_sample(snapshot, job" NAMES ") VALUES(?1, ?2" PLACES ")" },
 	/* One that goes on after a restart had a last one. */
 	[SET_FIRST] = { "UPDATE job SET first_snapshot = coalesce(first_snapshot, ?2),"
 	                " last_snapshot = NULL WHERE id = ?1" },
@@ -49,30 +64,20 @@ static const struct statement statements[] = {
 	{ 0 },
 };
 
-#define MEAN STATEMENT_MEAN
-
 static const struct statement downsample[] = {
-	{ "INSERT OR REPLACE INTO job_sample SELECT ?1, job, " MEAN("procs") ", " MEAN("rss_kib") ", " MEAN("cpu") ", min(procs), max(procs), min(rss_kib), max(rss_kib), min(cpu), max(cpu), " MEAN("used_kib") ", max(used_kib), " MEAN(
-		"charged_kib") ", max(cpu_us), " MEAN("gpu_memory_kib") ", " MEAN("gpu_sm") ", " MEAN("gpu_device_memory_kib") ", " MEAN("gpu_util") ", max(read_bytes), max(written_bytes), max(gpu_energy_mj)"
-	                                                                                                                                             " FROM job_sample" STATEMENT_MINUTE(
-																			     "snapshot") " GROUP BY job" },
+	{ "INSERT OR REPLACE INTO job_sample(snapshot, job" MINUTE_NAMES
+	  ") SELECT ?1, job" MINUTE_VALUES
+	  " FROM job_sample" STATEMENT_MINUTE("snapshot") " GROUP BY job" },
 	/* A job that began within the minute is in the snapshot that stands for it, too. */
 	{ "UPDATE job SET first_snapshot = ?1 WHERE first_snapshot > ?1"
 	  " AND id IN (SELECT job FROM job_sample WHERE snapshot = ?1)" },
 	{ 0 },
 };
 
-static struct bind bind_figure(const struct metric *metric, struct figure f)
-{
-	return bind_int_if(figure_is_known(f), column_value(metric, f.value));
-}
-
 static int put_sample(struct store *st, struct job_seen *seen, const struct job_sum *sum,
                       int64_t snapshot, struct err *err)
 {
-	static const struct metric memory = { .unit = UNIT_MIB }, cpu = { .unit = UNIT_NS },
-				   share = { .unit = UNIT_PCT }, bytes = { .unit = UNIT_BYTES },
-				   energy = { .unit = UNIT_WH };
+	sqlite3_stmt *stmt;
 	int r = seen->is_sampled
 	                ? 0
 	                : statement_run(st, &statements[SET_FIRST],
@@ -81,17 +86,12 @@ static int put_sample(struct store *st, struct job_seen *seen, const struct job_
 	if (r < 0)
 		return r;
 	seen->is_sampled = true;
-	return statement_run(
-		st, &statements[PUT],
-		BINDS(bind_int(snapshot), bind_int(seen->row), bind_int(sum->procs),
-	              bind_int(column_value(&memory, sum->rss_bytes)),
-	              bind_or_null(column_ratio(sum->cpu_ratio)), bind_figure(&memory, sum->used),
-	              bind_figure(&memory, sum->charged), bind_figure(&cpu, sum->cpu_ns),
-	              bind_figure(&memory, sum->gpu_memory), bind_figure(&share, sum->gpu_sm),
-	              bind_figure(&memory, sum->gpu_device_memory),
-	              bind_figure(&share, sum->gpu_util), bind_figure(&bytes, sum->read),
-	              bind_figure(&bytes, sum->written), bind_figure(&energy, sum->gpu_energy)),
-		err);
+	stmt = statement_get(st, &statements[PUT], err);
+	if (!stmt)
+		return -err->code;
+	db_bind(stmt, BINDS(bind_int(snapshot), bind_int(seen->row)));
+	record_columns_bind(stmt, 3, &job_sample_columns, sum);
+	return db_run(stmt, err);
 }
 
 static int put(struct store *st, const struct snapshot *snap, struct err *err)
@@ -230,35 +230,35 @@ int job_sample_table_settle(struct store *st, const struct job *job, int64_t row
 	return r < 0 ? r : level(st, row, &points, err);
 }
 
+static void put_column(struct buf *sql, const char *stored, enum metric_unit unit, const char *key)
+{
+	buf_printf(sql, ", %s%s AS %s", stored, column_scale(&(struct metric){ .unit = unit }),
+	           key);
+}
+
 /* The last row is the time between the last tick and the end, from the job's total: so the shares of
  * CPU add up to it. */
 static void put_job_samples(struct buf *sql)
 {
-	buf_puts(
-		sql,
-		"CREATE VIEW job_samples AS SELECT j.job_id AS job_id,"
-		" m.snapshot AS snapshot_id, s.time AS timestamp,"
-		" s.resolution AS resolution_seconds, m.procs AS processes,"
-		" m.rss_kib/1024.0 AS rss_mb, m.cpu/10.0 AS cpu_percent,"
-		" m.procs_min AS processes_min, m.procs_max AS processes_max,"
-		" m.rss_kib_min/1024.0 AS rss_mb_min, m.rss_kib_max/1024.0 AS rss_mb_max,"
-		" m.cpu_min/10.0 AS cpu_percent_min, m.cpu_max/10.0 AS cpu_percent_max,"
-		" j.uid AS uid, m.used_kib/1024.0 AS used_mb,"
-		" coalesce(m.used_kib_max, m.used_kib)/1024.0 AS used_mb_max,"
-		" m.charged_kib/1024.0 AS charged_mb, m.cpu_us/1e6 AS cpu_seconds,"
-		" m.gpu_memory_kib/1024.0 AS gpu_memory_mb, m.gpu_sm/10.0 AS gpu_sm_pct,"
-		" m.gpu_device_memory_kib/1024.0 AS gpu_device_mb, m.gpu_util/10.0 AS gpu_util_pct,"
-		" m.read_bytes AS read_bytes, m.written_bytes AS written_bytes,"
-		" m.gpu_energy_mj/3.6e6 AS gpu_energy_wh"
-		" FROM job j JOIN job_sample m ON m.job = j.id AND m.snapshot >= j.first_snapshot"
-		" AND m.snapshot <= coalesce(j.last_snapshot, 9223372036854775807)"
-		" JOIN snapshot s ON s.id = m.snapshot"
-		" UNION ALL SELECT job_id, NULL, ended, NULL, 0, NULL,"
-		" min(max(rest_us, 0)/1e4/(ended - since), cores/10.0),"
-		" NULL, NULL, NULL, NULL, NULL, NULL, uid,"
-		" NULL, NULL, NULL, cpu_us/1e6, NULL, NULL, NULL, NULL,"
-		" read_bytes, written_bytes, NULL FROM (" SCHEMA_LAST_SAMPLES
-		") WHERE ended > since AND rest_us IS NOT NULL");
+	buf_puts(sql, "CREATE VIEW job_samples AS SELECT j.job_id AS job_id,"
+	              " m.snapshot AS snapshot_id, s.time AS timestamp,"
+	              " s.resolution AS resolution_seconds");
+#define COLUMN(column, type, member, unit, kind, key, ...)                                         \
+	put_column(sql, "m." column, UNIT_##unit, key);
+#define EXTREME(column, minute, stored, unit, key) put_column(sql, stored, UNIT_##unit, key);
+	JOB_SAMPLE_COLUMNS(COLUMN, EXTREME)
+	buf_puts(sql,
+	         ", j.uid AS uid"
+	         " FROM job j JOIN job_sample m ON m.job = j.id AND m.snapshot >= j.first_snapshot"
+	         " AND m.snapshot <= coalesce(j.last_snapshot, 9223372036854775807)"
+	         " JOIN snapshot s ON s.id = m.snapshot"
+	         " UNION ALL SELECT job_id, NULL, ended, NULL");
+#define COLUMN_LAST(column, type, member, unit, kind, key, last)                                   \
+	put_column(sql, last, UNIT_##unit, key);
+#define EXTREME_LAST(...) buf_puts(sql, ", NULL");
+	JOB_SAMPLE_COLUMNS(COLUMN_LAST, EXTREME_LAST)
+	buf_puts(sql, ", uid FROM (" SCHEMA_LAST_SAMPLES
+	              ") WHERE ended > since AND rest_us IS NOT NULL");
 }
 
 static const struct view views[] = { { "job_samples", put_job_samples }, { 0 } };

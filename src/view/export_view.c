@@ -226,18 +226,9 @@ static const char *const event_columns[] = {
 	"timestamp",  "event_type", "pid",   "sheet_num", "exit_code",
 	"signal_num", "name",       "count", "inferred",  "details",
 };
-static const char *const sample_columns[] = { "timestamp",     "processes",    "rss_mb",
-	                                      "cpu_percent",   "used_mb",      "charged_mb",
-	                                      "cpu_seconds",   "read_bytes",   "written_bytes",
-	                                      "gpu_memory_mb", "gpu_sm_pct",   "gpu_device_mb",
-	                                      "gpu_util_pct",  "gpu_energy_wh" };
 
-#define LAYOUT(table, list)                                                                        \
-	{                                                                                          \
-		&(table), (list), ARRAY_LEN(list)                                                  \
-	}
 const struct csv_layout csv_processes = { &process_fields, .has_qualities = true };
-const struct csv_layout csv_events = LAYOUT(event_fields, event_columns);
-const struct csv_layout csv_samples = LAYOUT(job_sum_fields, sample_columns);
+const struct csv_layout csv_events = { &event_fields, event_columns, ARRAY_LEN(event_columns) };
+const struct csv_layout csv_samples = { &job_sum_fields };
 const struct csv_layout csv_process_samples = { &process_sample_fields };
 const struct csv_layout csv_gpus = { &gpu_sample_fields };

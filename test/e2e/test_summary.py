@@ -252,7 +252,7 @@ def test_the_folder_has_what_the_job_used_over_time(run, tmp_path):
 	assert run(sys.executable, "-c", LOAD_AND_WRITE, options=["--out", tmp_path / "run"], cwd=tmp_path).returncode == 0
 	rows, job = rows_of(tmp_path / "run"), run.job()
 	assert list(rows[0]) == ["timestamp", "elapsed", "used_mb", "charged_mb", "rss_mb", "cpu_percent", "cpu_seconds", "processes", "read_bytes",
-				 "written_bytes", "gpu_memory_mb", "gpu_sm_pct", "gpu_energy_wh"]
+				 "written_bytes", "gpu_memory_mb", "gpu_sm_pct", "gpu_energy_wh", "gpu_device_mb", "gpu_util_pct"]
 	# The 8 MiB that are written may have been allocated and freed between two samples: the peak has them, the curve need not.
 	assert 60 <= max(row["used_mb"] or 0 for row in rows) <= job["peak_used_mb"] + 0.01 < 100
 	assert max(row["processes"] for row in rows) == 2

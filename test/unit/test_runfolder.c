@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "base/json_read.h"
 #include "check.h"
+#include "model/record_fields.h"
 #include "runfolder/runfolder_read.h"
 #include "store_kit.h"
 
@@ -304,6 +305,8 @@ static void test_folder_put__writes_a_line_of_the_job_at_each_tick_and_one_at_it
 	s.snap.sums.at[0].gpu_memory = (struct figure){ UINT64_C(512) << 20, QUALITY_SAMPLED };
 	s.snap.sums.at[0].gpu_sm = (struct figure){ 375, QUALITY_SAMPLED };
 	s.snap.sums.at[0].gpu_energy = (struct figure){ MJ_PER_WH / 4, QUALITY_SAMPLED };
+	s.snap.sums.at[0].gpu_device_memory = (struct figure){ UINT64_C(1) << 30, QUALITY_SAMPLED };
+	s.snap.sums.at[0].gpu_util = (struct figure){ 805, QUALITY_SAMPLED };
 	fixture_put(&s);
 	job = *fixture_job(&s);
 	job.status = JOB_COMPLETED;
@@ -314,11 +317,29 @@ static void test_folder_put__writes_a_line_of_the_job_at_each_tick_and_one_at_it
 	assert_int_equal(runfolder_end(s.folder, &job, NULL, &err), 0);
 	assert_file(&s, "job_metrics.csv",
 	            "timestamp,elapsed,used_mb,charged_mb,rss_mb,cpu_percent,cpu_seconds,"
-	            "processes,read_bytes,written_bytes,gpu_memory_mb,gpu_sm_pct,gpu_energy_wh\n"
-	            "2026/09/21 14:13:20.000,0.000,,,2.500,,0.000,2,,4096,,,\n"
-	            "2026/09/21 14:13:20.500,0.500,100.000,,2.500,50.0,0.250,2,,4096,512.000,37.5,0.250000\n"
-	            "2026/09/21 14:13:20.750,0.750,,,,100.0,0.500,0,,4096,,,0.250000\n");
+	            "processes,read_bytes,written_bytes,gpu_memory_mb,gpu_sm_pct,gpu_energy_wh,"
+	            "gpu_device_mb,gpu_util_pct\n"
+	            "2026/09/21 14:13:20.000,0.000,,,2.500,,0.000,2,,4096,,,,,\n"
+	            "2026/09/21 14:13:20.500,0.500,100.000,,2.500,50.0,0.250,2,,4096,512.000,37.5,0.250000,1024.000,80.5\n"
+	            "2026/09/21 14:13:20.750,0.750,,,,100.0,0.500,0,,4096,,,0.250000,,\n");
 	assert_has(&s, "summary.json", "\"job\":3}");
+	fixture_end(&s);
+}
+
+static void test_folder_put__has_all_fields_of_a_sample(void **state)
+{
+	struct fixture s = fixture_begin(0);
+	cleanup(freep) char *text = NULL, *head = NULL;
+
+	(void)state;
+	text = fixture_load(&s, "job_metrics.csv");
+	head = xasprintf(",%.*s,", (int)strcspn(text, "\n"), text);
+	for (size_t i = 0; i < job_sum_fields.n; i++) {
+		cleanup(freep) char *key = xasprintf(",%s,", job_sum_fields.at[i].key);
+
+		if (!strstr(head, key))
+			fail_msg("no '%s' in %s", key, head);
+	}
 	fixture_end(&s);
 }
 
@@ -784,6 +805,7 @@ RUN_TESTS(TEST(test_folder_put__logs_sheets_and_marks_in_the_order_of_time),
           TEST(test_folder_put__leaves_out_what_the_counters_cannot_show),
           TEST(test_folder_put__rewrites_the_summary),
           TEST(test_folder_put__writes_a_line_of_the_job_at_each_tick_and_one_at_its_end),
+          TEST(test_folder_put__has_all_fields_of_a_sample),
           TEST(test_folder_end__writes_no_share_that_is_not_possible),
           TEST(test_folder_put__logs_marks_and_job_events),
           TEST(test_folder_put__writes_gpu_files_when_there_is_one),
