@@ -191,16 +191,15 @@ static int print(const struct cli *cli, const struct diff_input *in)
 static int complete_pages(struct job_selection *recorded, const struct diff_input *in,
                           struct page_report *a, struct page_report *b)
 {
-	uint64_t took_ns = job_view_took_ns(&b->report.job, b->report.now_ns);
 	struct err err = { 0 };
 
-	if ((!in->runs &&
-	     page_report_gather(a, recorded->reader,
-	                        job_view_took_ns(&a->report.job, a->report.now_ns), &err) < 0) ||
-	    page_report_gather(b, recorded->reader, took_ns, &err) < 0)
+	if ((!in->runs && page_report_gather(a, recorded->reader, &err) < 0) ||
+	    page_report_gather(b, recorded->reader, &err) < 0)
 		return cli_failed(&err);
-	if (in->runs && page_report_gather_band(b, recorded->reader, took_ns, &err) < 0)
-		log_warn("earlier runs are left out: %s", err.msg);
+	if (in->runs)
+		page_report_add_band(b, recorded->reader);
+	if (b->band_error.code)
+		log_warn("earlier runs are left out: %s", b->band_error.msg);
 	return CLI_OK;
 }
 

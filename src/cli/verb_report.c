@@ -92,16 +92,16 @@ static int show_page(struct job_selection *recorded, const struct job *job, cons
 	cleanup(page_parts_done) struct page_parts parts = { 0 };
 	struct verdict verdict = { 0 };
 	struct err err = { 0 };
-	uint64_t took_ns;
 	int status = job_selection_gather(recorded, &page.report);
+
 	if (status != CLI_OK)
 		return status;
 	verb_report_add_blocked(&page.report);
-	took_ns = job_view_took_ns(job, page.report.now_ns);
-	if (page_report_gather(&page, recorded->reader, took_ns, &err) < 0)
+	if (page_report_gather(&page, recorded->reader, &err) < 0)
 		return cli_failed(&err);
-	if (page_report_gather_band(&page, recorded->reader, took_ns, &err) < 0)
-		log_warn("earlier runs are left out: %s", err.msg);
+	page_report_add_band(&page, recorded->reader);
+	if (page.band_error.code)
+		log_warn("earlier runs are left out: %s", page.band_error.msg);
 	judge(&page.report, &verdict);
 	page_view(&page, &verdict, &parts);
 	return page_file_write(file, &parts);

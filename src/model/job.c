@@ -87,6 +87,15 @@ void job_add_to_tier(struct job *job, const char *source)
 		snprintf(job->tier + len, sizeof job->tier - len, ", %s", source);
 }
 
+uint64_t job_took_ns(const struct job *job, uint64_t now_ns)
+{
+	uint64_t end = job->status == JOB_RUNNING ? now_ns : job->ended_ns;
+
+	if (job->took_ns)
+		return job->took_ns;
+	return end > job->started_ns ? end - job->started_ns : 0;
+}
+
 bool job_is_oom(const struct job *job)
 {
 	struct figure kills = job->figures[JOB_FIGURE_OOM_KILLS];

@@ -226,6 +226,8 @@ const char *job_limit_name(enum job_limit limit);
 enum metric_unit job_limit_unit(enum job_limit limit);
 /* Adds a source to the description of how the job is watched; NULL: none. */
 void job_add_to_tier(struct job *job, const char *source);
+/* How long it took so far; by the wall clock where it was not measured. */
+uint64_t job_took_ns(const struct job *job, uint64_t now_ns);
 /* Whether it failed because it ran out of memory, certainly or probably. */
 bool job_is_oom(const struct job *job);
 /* Whether its usage shows what jobs of its type need: it succeeded, or ran out of memory and needed

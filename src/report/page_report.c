@@ -108,24 +108,24 @@ void page_report_end(struct page_report *page, uint64_t took_ns)
 	run_band_begin(&page->band, took_ns);
 }
 
-int page_report_gather(struct page_report *page, struct history *history, uint64_t took_ns,
-                       struct err *err)
+int page_report_gather(struct page_report *page, struct history *history, struct err *err)
 {
 	int n = history ? history_job_processes(history, job_key_of(&page->report.job),
 	                                        PAGE_PROCESSES_MAX, page_report_add_process, page,
 	                                        err)
 	                : 0;
 
-	page_report_end(page, took_ns);
+	page_report_end(page, job_took_ns(&page->report.job, page->report.now_ns));
 	return MIN(n, 0);
 }
 
-int page_report_gather_band(struct page_report *page, struct history *history, uint64_t took_ns,
-                            struct err *err)
+void page_report_add_band(struct page_report *page, struct history *history)
 {
-	if (!history)
-		return 0;
-	return run_band_gather(history, &page->report.job, took_ns, &page->band, err);
+	const struct job *job = &page->report.job;
+
+	if (history)
+		(void)!run_band_gather(history, job, job_took_ns(job, page->report.now_ns),
+		                       &page->band, &page->band_error);
 }
 
 const char *page_report_text(const struct page_report *page, size_t text)

@@ -17,7 +17,7 @@ struct page_process {
 	int exit_code, signal;
 	struct figure cpu_time_ns, peak_rss_bytes;
 	struct figure read_bytes, written_bytes; /* without those of its children */
-	size_t name, command; /* in texts */
+	size_t name, command;                    /* in texts */
 };
 
 /* Initialised with zeros. */
@@ -25,6 +25,7 @@ struct page_report {
 	struct report report;
 	struct run_curve_set curves;
 	struct run_band band;
+	struct err band_error;              /* why it lacks earlier runs; code 0: it does not */
 	VEC(struct page_process) processes; /* in the order of their start */
 	uint64_t left_out;                  /* processes of the report beyond the ceiling */
 	VEC(size_t) texts;                  /* where each text begins in `text`; none comes twice */
@@ -34,13 +35,12 @@ struct page_report {
 	struct map text_of; /* hash → index in texts */
 };
 
-/* After its report was gathered: every process, and the curves. `took_ns` is how long the job took so far. 0 or
- * -errno. Without a history (NULL) there are no processes. */
-int page_report_gather(struct page_report *page, struct history *history, uint64_t took_ns,
-                       struct err *err) must_check;
-/* After that: the band of earlier runs. 0, or -errno: it may lack some. Without a history there is none. */
-int page_report_gather_band(struct page_report *page, struct history *history, uint64_t took_ns,
-                            struct err *err) must_check;
+/* After its report was gathered: every process, and the curves. 0 or -errno. Without a history (NULL) there are no
+ * processes. */
+int page_report_gather(struct page_report *page, struct history *history, struct err *err)
+	must_check;
+/* After that: the band of earlier runs. If some cannot be read, it lacks them, and band_error has the reason. */
+void page_report_add_band(struct page_report *page, struct history *history);
 /* One process at a time, in the order of their starts, and the curves when all are in. */
 int page_report_add_process(void *page, const struct process_record *row);
 void page_report_end(struct page_report *page, uint64_t took_ns);

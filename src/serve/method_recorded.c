@@ -227,7 +227,6 @@ static int read_report(void *self, const struct history_cancel *cancel, struct j
 	struct report *report = &page.report;
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char boot_id[sizeof report->boot_id] = "";
-	uint64_t took_ns;
 	int r = root_fd < 0 ? err_set(err, errno, "open '/': %s", strerror(errno))
 	                    : find_job(q, cancel, &reader, &report->job, err);
 
@@ -236,11 +235,10 @@ static int read_report(void *self, const struct history_cancel *cancel, struct j
 	report_set_now(report, clock_wall_ns(), clock_boot_ns(), boot_id);
 	if (r == 0)
 		r = report_gather(report, reader, err);
-	took_ns = job_view_took_ns(&report->job, report->now_ns);
 	if (r >= 0 && q->format == REPORT_AS_PAGE)
-		r = page_report_gather(&page, reader, took_ns, err);
+		r = page_report_gather(&page, reader, err);
 	if (r >= 0 && q->format == REPORT_AS_PAGE)
-		r = page_report_gather_band(&page, reader, took_ns, err);
+		page_report_add_band(&page, reader);
 	if (r >= 0) {
 		add_blocked(q, root_fd, report);
 		write_as(result, q->format, &page);

@@ -408,15 +408,6 @@ struct words job_view_allowed_time_words(const struct job *job)
 	return words(" of %s allowed", format_duration(job->allowed.time_ns).at);
 }
 
-uint64_t job_view_took_ns(const struct job *job, uint64_t now_ns)
-{
-	uint64_t end = job->status == JOB_RUNNING ? now_ns : job->ended_ns;
-
-	if (job->took_ns)
-		return job->took_ns;
-	return end > job->started_ns ? end - job->started_ns : 0;
-}
-
 uint64_t job_view_command_ns(const struct job *job)
 {
 	uint64_t command = job_view_count(job, JOB_FIGURE_COMMAND_TOOK);

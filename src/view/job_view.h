@@ -74,8 +74,6 @@ void job_view_put_request(struct label_lines *f, const struct next_request *next
 bool job_view_shows_next_request(const struct job *job);
 /* " of 1h 00m allowed", to follow how long it took; "": not limited, or the limit ended it. */
 struct words job_view_allowed_time_words(const struct job *job);
-/* How long it took so far; by the wall clock where it was not measured. */
-uint64_t job_view_took_ns(const struct job *job, uint64_t now_ns);
 /* How long its command took, when the job took longer; else 0. */
 uint64_t job_view_command_ns(const struct job *job);
 /* The outcome of its processes, as far as known: of a job with a process that others started, some

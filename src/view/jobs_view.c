@@ -42,7 +42,7 @@ static void add_figure(struct jobs_view *view, const struct job *job, enum job_f
 /* The duration of a lost job ends with its last record. */
 static void add_took(struct jobs_view *view, const struct job *job)
 {
-	uint64_t took = job_view_took_ns(job, view->now_ns);
+	uint64_t took = job_took_ns(job, view->now_ns);
 	enum quality quality = job->status == JOB_LOST ? QUALITY_AT_LEAST : QUALITY_EXACT;
 
 	job_view_add_figure(&view->table, (struct figure){ took, took ? quality : QUALITY_MISSING },

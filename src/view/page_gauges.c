@@ -49,7 +49,7 @@ static double share_of(double part, uint64_t whole)
 
 static void put_time(const struct report *r, struct buf *to)
 {
-	uint64_t took_ns = job_view_took_ns(&r->job, r->now_ns), most_ns = r->job.allowed.time_ns;
+	uint64_t took_ns = job_took_ns(&r->job, r->now_ns), most_ns = r->job.allowed.time_ns;
 	char aside[80] = "";
 
 	if (most_ns)

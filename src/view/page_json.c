@@ -306,7 +306,7 @@ static void put_run(struct json *j, const struct page_report *page)
 	json_put_str(j, "type", r->job.type);
 	json_put_str(j, "result", job_view_result(&r->job).at);
 	put_span(j, "started", r->job.started_ns);
-	put_span(j, "seconds", job_view_took_ns(&r->job, r->now_ns));
+	put_span(j, "seconds", job_took_ns(&r->job, r->now_ns));
 	put_span(j, "interval", r->job.interval_ns);
 	put_allowed(j, &r->job);
 	put_curves(j, &page->curves);

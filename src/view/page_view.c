@@ -59,7 +59,7 @@ static void put_path(struct buf *to, const struct run_curve_set *set, enum run_c
 static void put_picture(struct buf *to, const struct page_report *page, enum run_curve c)
 {
 	const struct run_chart_info *chart = &run_charts[run_curves[c].chart];
-	uint64_t took_ns = job_view_took_ns(&page->report.job, page->report.now_ns);
+	uint64_t took_ns = job_took_ns(&page->report.job, page->report.now_ns);
 	double most = most_of(&page->curves, c);
 	bool is_bytes = run_curves[c].chart == RUN_CHART_MEMORY;
 
@@ -199,6 +199,15 @@ void page_parts_done(struct page_parts *parts)
 /* Where the scripts put the table of all processes, unless it takes the place of the most costly ones. */
 #define PROCESSES "<section id=\"processes\"></section>\n"
 
+static void put_band_error(struct buf *to, const struct err *why)
+{
+	if (!why->code)
+		return;
+	buf_puts(to, "<p class=\"line quiet\">earlier runs are left out: ");
+	put_text(to, why->msg);
+	buf_puts(to, "</p>\n");
+}
+
 /* Where they draw. */
 static void put_charts(struct buf *to, const struct page_report *const *pages, size_t n)
 {
@@ -210,6 +219,7 @@ static void put_charts(struct buf *to, const struct page_report *const *pages, s
 			buf_puts(
 				to,
 				"<p class=\"line quiet\">too short for curves: there are fewer than two samples</p>\n");
+		put_band_error(to, &pages[i]->band_error);
 	}
 	buf_puts(
 		to,

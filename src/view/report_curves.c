@@ -83,7 +83,7 @@ static double memory_of(const struct job_sum_record *s)
 
 void report_curves(const struct report *r, struct canvas *to)
 {
-	uint64_t took = job_view_took_ns(&r->job, r->now_ns);
+	uint64_t took = job_took_ns(&r->job, r->now_ns);
 	size_t columns = curve_columns(r, to, took);
 	struct curve memory, cpu;
 

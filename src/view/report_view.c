@@ -27,7 +27,7 @@ static void begin_figure(struct label_lines *f, const struct job *job, const cha
 static void put_when(struct label_lines *f, const struct report *r)
 {
 	const struct job *job = &r->job;
-	uint64_t took = job_view_took_ns(&r->job, r->now_ns);
+	uint64_t took = job_took_ns(&r->job, r->now_ns);
 
 	label_lines_part(f, "%s", format_time(job->started_ns).at);
 	if (job->ended_ns)
@@ -194,7 +194,7 @@ static void put_gpu_memory(struct label_lines *f, const struct gpu_record *g)
 /* A GPU that did not answer for a while drew at least what it did in the rest of the time. */
 static void put_energy(struct label_lines *f, const struct report *r, const struct gpu_record *g)
 {
-	double seconds = (double)job_view_took_ns(&r->job, r->now_ns) / 1e9;
+	double seconds = (double)job_took_ns(&r->job, r->now_ns) / 1e9;
 
 	if (isfinite(g->power_mean_w))
 		label_lines_part(
@@ -370,7 +370,7 @@ static void put_recorder(struct label_lines *f, const struct report *r)
 {
 	const struct job *job = &r->job;
 	struct figure cpu = job->figures[JOB_FIGURE_SELF_CPU];
-	uint64_t took = job_view_took_ns(&r->job, r->now_ns);
+	uint64_t took = job_took_ns(&r->job, r->now_ns);
 
 	begin_figure(f, job, "Recorder", JOB_FIGURE_SELF_CPU);
 	if (figure_is_known(cpu) && took) {

@@ -253,7 +253,7 @@ static void put_head(const struct verdict_page *page, struct canvas *to)
 	label_lines_begin(&f, "ended", "");
 	label_lines_part(&f, "%s", job_view_result(job).at);
 	label_lines_part(&f, "after %s",
-	                 format_duration(job_view_took_ns(job, page->report->now_ns)).at);
+	                 format_duration(job_took_ns(job, page->report->now_ns)).at);
 	label_lines_print(&f, to);
 	label_lines_done(&f);
 }

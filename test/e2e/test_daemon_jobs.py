@@ -79,6 +79,26 @@ def test_a_job_from_start_to_end(daemon, children):
 	assert report["report"]["job_id"] == "train-7" and "train-7" in report["text"]
 
 
+def test_a_page_leaves_out_earlier_runs_that_cannot_be_read(cold, children):
+	cold.start()
+	for job_id in ("first", "second"):
+		worker = children.spawn(["sleep", "307"])
+		with cold.line() as line:
+			line.call("job.start", job_id=job_id, job_type="nightly", pid=worker.pid)
+			cold.wait_ticks(2)
+			line.call("job.end", job_id=job_id, exit_code=0)
+		worker.kill()
+	wait_for(lambda: all(stored(cold, job_id)[0]["ended"] for job_id in ("first", "second")))
+	# Reading the samples of the first run fails from now on.
+	with contextlib.closing(sqlite3.connect("%s/proctor.db" % cold.proctor.state_dir, timeout=30)) as db:
+		((first,),) = db.execute("SELECT id FROM job WHERE job_id = 'first'")
+		db.execute("ALTER TABLE job_sample RENAME COLUMN procs TO procs_read")
+		db.execute("ALTER TABLE job_sample ADD COLUMN procs INTEGER AS (iif(job = %d, abs(-9223372036854775807 - 1), procs_read))" % first)
+	page = cold.result("job.report", job_id="second", format="page")
+	assert "second" in page["title"] and "earlier runs are left out" in page["body"]
+	assert "error" in cold.call("job.report", job_id="first", format="page")
+
+
 def test_a_long_command_is_kept_whole_up_to_the_mark_of_its_cut(daemon, children):
 	worker = children.spawn(["sh", "-c", "read wait", "x" * 700], stdin=subprocess.PIPE)
 	wait_for(lambda: (top_of(daemon, worker.pid) or {}).get("command"))
