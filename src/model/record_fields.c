@@ -471,11 +471,13 @@ const struct field_table gpu_fields = FIELD_TABLE(gpu_rows);
 
 #define RECORD struct profile_sheet
 static const struct field profile_sheet_rows[] = {
-	{ "peak_rss_mb", FIELD(FIGURE, peak_rss_bytes), .unit = UNIT_MIB },
-	{ "max_cpu_pct", FIELD(RATIO, max_cpu_ratio), .decimals = 2, .is_sampled = true },
+	{ "peak_rss_mb", FIELD(FIGURE, peak_rss_bytes), .unit = UNIT_MIB,
+	  .help = "peak of its largest process" },
+	{ "max_cpu_pct", FIELD(RATIO, max_cpu_ratio), .decimals = 2, .is_sampled = true,
+	  .help = MAX_CPU_HELP },
 };
 #undef RECORD
-static const struct field_table profile_sheet_fields = FIELD_TABLE(profile_sheet_rows);
+const struct field_table profile_sheet_fields = FIELD_TABLE(profile_sheet_rows);
 
 /* An object with one for each sheet, by its number. */
 static void put_each_sheet(struct json *j, const struct job_profile *p,

@@ -22,7 +22,8 @@ extern const struct field_table anomaly_fields;        /* struct anomaly_record 
 extern const struct field_table last_call_fields;      /* struct last_call_record */
 extern const struct field_table gpu_fields;            /* struct gpu_record */
 
-extern const struct field_table profile_fields; /* struct job_profile */
+extern const struct field_table profile_fields;       /* struct job_profile */
+extern const struct field_table profile_sheet_fields; /* struct profile_sheet */
 
 /* {"1": {"peak_rss_mb": "exact", …}, …} */
 void record_fields_sheet_qualities_json(struct json *j, const struct job_profile *p);

@@ -6,6 +6,7 @@
 #include "model/blocked_call.h"
 #include "model/record_fields.h"
 #include "model/snapshot_json.h"
+#include "view/flight_view.h"
 #include "view/jobs_view.h"
 #include "view/report_tables.h"
 #include "view/snapshot_view.h"
@@ -43,6 +44,7 @@ static const struct {
 	{ "figures of a job: ls --json, report --json, SQL jobs", .metrics = job_figures,
 	  .n = JOB_FIGURE_COUNT },
 	{ "profile of a job: report --json, job.profile", { &profile_fields } },
+	{ "sheet_metrics of a profile, by number of the sheet", { &profile_sheet_fields } },
 	{ "sheet: report --json, export", { &sheet_fields } },
 	{ "recorded process: report --json, export", { &process_fields } },
 	{ "event: events --json, export", { &event_fields } },
@@ -52,6 +54,12 @@ static const struct {
 	{ "every record of an export", { &export_fields } },
 	{ "anomaly: report --json, SQL anomalies", { &anomaly_fields } },
 	{ "GPU during a job: report --json", { &gpu_fields } },
+	{ "program: programs of report --json", { &report_program_fields } },
+	{ "mark or phase: marks of report --json", { &report_mark_fields } },
+	{ "what is worth knowing: notes of report --json", { &report_note_fields } },
+	{ "what to request: next_request of report --json", { &report_next_request_fields } },
+	{ "process with last calls: last_calls of report --json", { &flight_fields } },
+	{ "last call: calls of last_calls, export", { &last_call_fields } },
 	{ "call that a process is in: syscalls --json", { &blocked_call_fields } },
 };
 

@@ -151,14 +151,15 @@ void flight_view_all(const struct report *r, struct canvas *to)
 
 #define RECORD struct report_flight
 static const struct field flight_rows[] = {
-	{ "pid", FIELD(NUMBER, end.process.pid) },
-	{ "name", FIELD(CHARS, name) },
+	{ "pid", FIELD(NUMBER, end.process.pid), .help = "the process" },
+	{ "name", FIELD(CHARS, name), .help = "its short name" },
 	FIELD_EXIT_CODE(end.exit_code, end.has_exit_code),
-	{ "signal_num", FIELD(ORDINAL, end.signal) },
-	{ "ended_at", FIELD(ORDINAL, end.ended_ns), .unit = UNIT_NS },
+	{ "signal_num", FIELD(ORDINAL, end.signal), .help = "the signal it died of; null: none" },
+	{ "ended_at", FIELD(ORDINAL, end.ended_ns), .unit = UNIT_NS,
+	  .help = "when it ended; null: it ran when its job failed" },
 };
 #undef RECORD
-static const struct field_table flight_fields = FIELD_TABLE(flight_rows);
+const struct field_table flight_fields = FIELD_TABLE(flight_rows);
 
 void flight_view_json(struct json *j, const struct report *r)
 {

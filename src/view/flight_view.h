@@ -6,6 +6,9 @@
 #include "report/report.h"
 #include "view/canvas.h"
 
+/* Of a process; its calls have last_call_fields. */
+extern const struct field_table flight_fields; /* struct report_flight */
+
 /* The end of a report: of those that matter most, the last few. Nothing if there are none. */
 void flight_view(const struct report *r, struct canvas *to);
 /* Only those of this process, and of the latest that still ran; the same as above if it has none. */

@@ -4,6 +4,7 @@
 #include "view/flight_view.h"
 #include "view/job_view.h"
 #include "view/note_view.h"
+#include "view/report_tables.h"
 #include "view/report_view.h"
 #include "view/syscall_view.h"
 
@@ -58,16 +59,17 @@ static void put_profile(const struct report *r, struct json *j)
 
 #define RECORD struct report_program
 static const struct field program_rows[] = {
-	{ "name", FIELD(CHARS, name) },
-	{ "processes", FIELD(NUMBER, processes) },
-	{ "failed", FIELD(NUMBER, failed) },
-	{ "signalled", FIELD(NUMBER, signalled) },
-	{ "cpu_seconds", FIELD(FIGURE, cpu_time_ns), .unit = UNIT_NS },
-	{ "peak_rss_mb", FIELD(FIGURE, peak_rss_bytes), .unit = UNIT_MIB },
-	{ "quality", FIELD_QUALITY },
+	{ "name", FIELD(CHARS, name), .help = "short name of its processes" },
+	{ "processes", FIELD(NUMBER, processes), .help = "how many processes had it" },
+	{ "failed", FIELD(NUMBER, failed), .help = "… that ended with another status than 0" },
+	{ "signalled", FIELD(NUMBER, signalled), .help = "… that died of a signal" },
+	{ "cpu_seconds", FIELD(FIGURE, cpu_time_ns), .unit = UNIT_NS, .help = "their CPU time" },
+	{ "peak_rss_mb", FIELD(FIGURE, peak_rss_bytes), .unit = UNIT_MIB,
+	  .help = "peak of the largest of them" },
+	{ "quality", FIELD_QUALITY, .help = "exact, at_least, at_most, sampled or missing" },
 };
 #undef RECORD
-static const struct field_table program_fields = FIELD_TABLE(program_rows);
+const struct field_table report_program_fields = FIELD_TABLE(program_rows);
 
 struct shown_note {
 	struct report_note note;
@@ -76,32 +78,35 @@ struct shown_note {
 
 #define RECORD struct shown_note
 static const struct field note_rows[] = {
-	{ "timestamp", FIELD(NUMBER, note.first_ns), .unit = UNIT_NS },
-	{ "what", FIELD(CHARS, words.what) },
-	{ "text", FIELD(CHARS, words.text) },
-	{ "count", FIELD(NUMBER, note.count) },
+	{ "timestamp", FIELD(NUMBER, note.first_ns), .unit = UNIT_NS,
+	  .help = "when it happened first, seconds since 1970" },
+	{ "what", FIELD(CHARS, words.what), .help = "out of memory, gap, probe, a signal, …" },
+	{ "text", FIELD(CHARS, words.text), .help = "the same in a sentence" },
+	{ "count", FIELD(NUMBER, note.count), .help = "how often it happened" },
 };
 #undef RECORD
-static const struct field_table note_fields = FIELD_TABLE(note_rows);
+const struct field_table report_note_fields = FIELD_TABLE(note_rows);
 
 static void put_notes(const struct report *r, struct json *j)
 {
 	json_open_array(j, "notes");
 	vec_each(&r->notes, n)
-		field_table_json_object(j, &note_fields,
+		field_table_json_object(j, &report_note_fields,
 		                        &(struct shown_note){ *n, note_view(r, n) });
 	json_end_array(j);
 }
 
 #define RECORD struct report_mark
 static const struct field mark_rows[] = {
-	{ "timestamp", FIELD(NUMBER, wall_ns), .unit = UNIT_NS },
-	{ "name", FIELD(CHARS, name) },
-	{ "seconds", FIELD(ORDINAL, took_ns), .unit = UNIT_NS },
-	{ "data", FIELD(CHARS, data) },
+	{ "timestamp", FIELD(NUMBER, wall_ns), .unit = UNIT_NS,
+	  .help = "when, or when the phase began, seconds since 1970" },
+	{ "name", FIELD(CHARS, name), .help = "its name" },
+	{ "seconds", FIELD(ORDINAL, took_ns), .unit = UNIT_NS,
+	  .help = "length of the phase; null: a mark" },
+	{ "data", FIELD(CHARS, data), .help = "what the program added to it" },
 };
 #undef RECORD
-static const struct field_table mark_fields = FIELD_TABLE(mark_rows);
+const struct field_table report_mark_fields = FIELD_TABLE(mark_rows);
 
 /* An array of records, or of structs that begin with one. */
 static void put_records(struct json *j, const char *key, const struct field_table *fields,
@@ -144,18 +149,20 @@ static void put_costly(const struct report *r, struct json *j)
 
 #define RECORD struct next_request
 static const struct field next_request_rows[] = {
-	{ "memory_mb", FIELD(NUMBER, memory_bytes), .unit = UNIT_MIB },
-	{ "largest_mb", FIELD(NUMBER, largest_bytes), .unit = UNIT_MIB },
-	{ "runs", FIELD(NUMBER, runs) },
+	{ "memory_mb", FIELD(NUMBER, memory_bytes), .unit = UNIT_MIB,
+	  .help = "memory to request for the next run" },
+	{ "largest_mb", FIELD(NUMBER, largest_bytes), .unit = UNIT_MIB,
+	  .help = "most that one of these runs used" },
+	{ "runs", FIELD(NUMBER, runs), .help = "how many runs that was learned from" },
 };
 #undef RECORD
-static const struct field_table next_request_fields = FIELD_TABLE(next_request_rows);
+const struct field_table report_next_request_fields = FIELD_TABLE(next_request_rows);
 
 static void put_next_request(const struct report *r, struct json *j)
 {
 	json_key(j, "next_request");
 	if (r->next.memory_bytes)
-		field_table_json_object(j, &next_request_fields, &r->next);
+		field_table_json_object(j, &report_next_request_fields, &r->next);
 	else
 		json_nil(j);
 }
@@ -172,12 +179,13 @@ void report_view_json(const struct report *r, struct json *j)
 	field_table_json_object(j, &job_fields, &r->job);
 	put_sheets(r, j);
 	put_records(j, "gpus", &gpu_fields, r->gpus.at, r->gpus.len, sizeof *r->gpus.at);
-	put_records(j, "programs", &program_fields, r->programs.at, r->programs.len,
+	put_records(j, "programs", &report_program_fields, r->programs.at, r->programs.len,
 	            sizeof *r->programs.at);
 	put_costly(r, j);
 	put_records(j, "anomalies", &anomaly_fields, r->anomalies.at, r->anomalies.len,
 	            sizeof *r->anomalies.at);
-	put_records(j, "marks", &mark_fields, r->marks.at, r->marks.len, sizeof *r->marks.at);
+	put_records(j, "marks", &report_mark_fields, r->marks.at, r->marks.len,
+	            sizeof *r->marks.at);
 	put_notes(r, j);
 	put_next_request(r, j);
 	json_key(j, "syscalls");

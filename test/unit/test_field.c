@@ -9,6 +9,7 @@
 #include "model/blocked_call.h"
 #include "model/snapshot_json.h"
 #include "view/field_view.h"
+#include "view/flight_view.h"
 #include "view/jobs_view.h"
 #include "view/report_tables.h"
 #include "view/snapshot_view.h"
@@ -24,15 +25,33 @@ static void assert_explained(const char *key, const char *help, const char **key
 static void test_fields__explain_each_key_and_have_it_once(void **state)
 {
 	static const struct field_table *const tables[] = {
-		&job_fields,           &sheet_fields,
-		&process_fields,       &event_fields,
-		&job_sum_fields,       &anomaly_fields,
-		&gpu_fields,           &profile_fields,
-		&live_process_fields,  &live_job_fields,
-		&live_gpu_fields,      &live_gpu_use_fields,
-		&snapshot_head_fields, &snapshot_count_fields,
-		&snapshot_tail_fields, &process_sample_fields,
-		&gpu_sample_fields,    &blocked_call_fields,
+		&job_fields,
+		&sheet_fields,
+		&process_fields,
+		&event_fields,
+		&job_sum_fields,
+		&anomaly_fields,
+		&gpu_fields,
+		&profile_fields,
+		&live_process_fields,
+		&live_job_fields,
+		&live_gpu_fields,
+		&live_gpu_use_fields,
+		&snapshot_head_fields,
+		&snapshot_count_fields,
+		&snapshot_tail_fields,
+		&process_sample_fields,
+		&gpu_sample_fields,
+		&blocked_call_fields,
+		&export_fields,
+		&live_event_fields,
+		&last_call_fields,
+		&flight_fields,
+		&profile_sheet_fields,
+		&report_program_fields,
+		&report_mark_fields,
+		&report_note_fields,
+		&report_next_request_fields,
 	};
 	const char *keys[100];
 
@@ -89,6 +108,31 @@ static void test_field_view__lists_units_and_help(void **state)
 	buf_done(&out);
 }
 
+/* "  rss_mb  MiB  resident memory": what follows the last two blanks is longer than a unit. */
+static void test_field_view__leaves_no_key_unexplained(void **state)
+{
+	const struct style style = { .width = 300 };
+	struct buf out = { 0 };
+	struct scan text, line;
+	size_t n = 0;
+
+	field_view(CANVAS(&style, &out));
+	text = scan_mem(out.at, out.len);
+	while (scan_until(&text, '\n', &line)) {
+		const char *help = line.end;
+
+		if (scan_left(&line) < 3 || line.p[0] != ' ')
+			continue;
+		while (help > line.p + 2 && !(help[-1] == ' ' && help[-2] == ' '))
+			help--;
+		if (help == line.p + 2 || line.end - help <= (ptrdiff_t)strlen("bytes"))
+			fail_msg("no help: %.*s", (int)scan_left(&line), line.p);
+		n++;
+	}
+	assert_true(n > 300);
+	buf_done(&out);
+}
+
 /* Below each title, every line has a heading, the key of a field, and what that means. */
 static void test_field_view__explains_each_column_by_the_field_it_shows(void **state)
 {
@@ -98,8 +142,10 @@ static void test_field_view__explains_each_column_by_the_field_it_shows(void **s
 	size_t n = 0;
 
 	field_view(CANVAS(&style, &out));
-	assert_non_null(strstr(out.at, "  USED      peak_used_mb        most memory in use that dropping"));
-	assert_non_null(strstr(out.at, "  PSS      pss_mb             resident memory, shared pages divided"));
+	assert_non_null(
+		strstr(out.at, "  USED      peak_used_mb        most memory in use that dropping"));
+	assert_non_null(strstr(
+		out.at, "  PSS      pss_mb             resident memory, shared pages divided"));
 	assert_non_null(strstr(out.at, "  max cpu  max_cpu_pct  most CPU of one process"));
 	text = scan_mem(out.at, (size_t)(strstr(out.at, "machine: ") - out.at));
 	while (scan_until(&text, '\n', &line)) {
@@ -108,12 +154,13 @@ static void test_field_view__explains_each_column_by_the_field_it_shows(void **s
 		n++;
 		assert_true(scan_left(&line) > 30);
 	}
-	assert_int_equal(n, jobs_view_columns.n + snapshot_view_columns.n +
-	                            report_sheet_columns.n + report_process_columns.n);
+	assert_int_equal(n, jobs_view_columns.n + snapshot_view_columns.n + report_sheet_columns.n +
+	                            report_process_columns.n);
 	buf_done(&out);
 }
 
 RUN_TESTS(TEST(test_field_view__explains_each_column_by_the_field_it_shows),
           TEST(test_fields__explain_each_key_and_have_it_once),
           TEST(test_fields__keep_absent_apart_from_zero),
+          TEST(test_field_view__leaves_no_key_unexplained),
           TEST(test_field_view__lists_units_and_help))
