@@ -16,7 +16,7 @@
 #include "kernel/pid_namespace.h"
 #include "model/job_numbering.h"
 
-#define CLAIM_PATIENCE_NS NS_PER_S
+#define CLAIM_PATIENCE_NS (200 * NS_PER_MS) /* jobs of others wait for it, too */
 
 struct watched_id {
 	char id[JOB_ID_MAX];

@@ -361,14 +361,15 @@ METHOD(method_job_start)
 	if (prepare_start(m, peer, params, &start, err) < 0 ||
 	    check_runs_once(m, &start.job, err) < 0)
 		return -err->code;
+	/* Before the lookup, which claims an id in the store. */
+	if (!m->job_looked_up && methods_check_quota(m, peer, -1, sizeof start.job.tags, err) < 0)
+		return -err->code;
 	job = start.job;
 	r = job_lookup(m, peer, &start, &job, err);
 	if (r < 0)
 		return r;
 	if (!job.has_recorder)
 		job.recording[0] = '\0';
-	if (!job.is_stored_by_other && methods_check_quota(m, peer, -1, sizeof job.tags, err) < 0)
-		return -err->code;
 	if (m->host.daemon->start_job(m->host.daemon_self, &job, start.pid, err) < 0)
 		return -err->code;
 	if (job.has_recorder)
