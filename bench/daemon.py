@@ -69,6 +69,7 @@ class Line:
 			line, _, self.bytes = self.bytes.partition(b"\n")
 			message = json.loads(line)
 			if "id" in message:
+				assert "result" in message, message
 				return message["result"]
 
 	def call(self, method, **params):

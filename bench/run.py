@@ -56,9 +56,11 @@ def arguments():
 
 
 def run_in_namespace(build, parts):
-	"""This program again, as the first process of a pid namespace, for these parts. True if all was met."""
+	"""This program again in a pid namespace, for these parts. It is not the first process there, which can be no job. True if all
+	was met."""
 	sys.stdout.flush()
-	command = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", measure.PYTHON, __file__, build, "--only", ",".join(parts)]
+	inside = ["sh", "-c", '"$@"; exit', "sh", measure.PYTHON, __file__, build, "--only", ",".join(parts)]
+	command = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", *inside]
 	return subprocess.run(command, env={**os.environ, "PROCTOR_BENCH_INSIDE": "1"}, check=False).returncode == 0
 
 
