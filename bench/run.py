@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""run.py BUILD [--only PART,…]: all benchmarks, each against its peer in the same run, printed as tables with target and verdict.
+"""run.py BUILD [--only PART,…]: the usual benchmarks (or these), each against its peer in the same run, printed as tables with target and verdict.
 
 CPU time is what counts: of the process itself (ours, psutil, the reference) or from /proc/PID/task/*/schedstat (the others). Scans of
 the whole machine run in a pid namespace of their own, so that no program sees or stores what else runs; jobs do not, because the
@@ -36,19 +36,21 @@ def ticks(build, table):
 MACHINE = {"scan": scans, "tick": ticks, "top": screen.against_btop, "daemon": daemon.against_numbers, "starve": starve.against_numbers, "learning": learning.against_baselines,
            "correlation": correlation.against_targets}  # parts other than launch; most scan the whole machine
 
+USUAL = ("start", "storm", "peak", "memory", "slow", "scan", "tick", "top", "daemon")  # the others take as long again: --only
+
 PEERS = {"scan": ("atop", "btop", "htop"), "memory": ("atop",), "syscalls": ("strace",)}  # programs that a part is compared with
 
 
 def arguments():
 	parser = argparse.ArgumentParser(description="proctor against its peers")
 	parser.add_argument("build", help="the build tree")
-	parser.add_argument("--only", help="parts, separated by commas: %s; launch: the last %d" %
-			    (", ".join([*MACHINE, *launch.PARTS]), len(launch.PARTS)))
+	parser.add_argument("--only", help="parts, separated by commas: %s; launch: the last %d. Else: %s" %
+			    (", ".join([*MACHINE, *launch.PARTS]), len(launch.PARTS), ", ".join(USUAL)))
 	parser.add_argument("--ahead", action="store_true", help="ahead of all others, at real-time priority: for short parts on a busy machine")
 	given = parser.parse_args()
 	if given.ahead:
 		os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(5))
-	parts = (given.only or ",".join([*MACHINE, "launch"])).replace("launch", ",".join(launch.PARTS)).split(",")
+	parts = (given.only or ",".join(USUAL)).replace("launch", ",".join(launch.PARTS)).split(",")
 	unknown = set(parts) - set(MACHINE) - set(launch.PARTS)
 	if unknown:
 		parser.error("unknown: " + ", ".join(sorted(unknown)))
