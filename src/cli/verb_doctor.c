@@ -25,6 +25,7 @@
 #include "probe/bpf/bpf_call.h"
 #include "sqlite/db_file.h"
 #include "history/sql_query.h"
+#include "store/store_sizes.h"
 #include "view/doctor_view.h"
 
 #define CHECK_TIME_NS (2 * NS_PER_S)
@@ -207,23 +208,16 @@ static void examine_disk(struct doctor *d)
 		note_refusal(d, path, errno);
 }
 
-static uint64_t size_of(const char *path, const char *end)
-{
-	cleanup(freep) char *whole = xasprintf("%s%s", path, end);
-	struct stat st;
-
-	return stat(whole, &st) == 0 ? (uint64_t)st.st_size : 0;
-}
-
 /* The database with its WAL, the JSONL files, and what becomes of them. */
 static void measure_store(struct doctor *d, const struct config *config, const char *jsonl)
 {
 	struct history_storage estimate = storage_estimate(d->store_path, config);
+	struct store_sizes sizes = store_sizes_measure(d->store_path, jsonl);
 
 	d->storage = (struct storage_facts){
-		.store_bytes = size_of(d->store_path, "") + size_of(d->store_path, "-wal"),
-		.wal_bytes = size_of(d->store_path, "-wal"),
-		.jsonl_bytes = size_of(jsonl, "") + size_of(jsonl, ".1") + size_of(jsonl, ".2"),
+		.store_bytes = sizes.store,
+		.wal_bytes = sizes.wal,
+		.jsonl_bytes = sizes.jsonl,
 		.growth_bytes_per_day = estimate.growth_bytes_per_day,
 		.freed_bytes_per_day = estimate.freed_bytes_per_day,
 	};

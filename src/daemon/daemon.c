@@ -32,7 +32,7 @@ struct daemon {
 	struct job_commits commits;
 	struct loop_source *watchdog, *news, *patterns;
 	struct traces_options traces;
-	struct recorder_sizes sizes; /* when it began: nothing is added if it is not enabled */
+	struct store_sizes sizes; /* when it began: nothing is added if it is not enabled */
 	uint64_t watchdog_ns;
 	char problem[sizeof((struct err *)NULL)->msg]; /* of the last reload; "": none */
 };
@@ -326,7 +326,8 @@ static int begin_watching(struct daemon *d, struct err *err)
 	struct engine_options options = d->options->engine;
 
 	if (!d->options->is_enabled) {
-		d->sizes = recorder_measure(&options.recorder);
+		d->sizes = store_sizes_measure(options.recorder.store.path,
+		                               options.recorder.jsonl_path);
 		return 0;
 	}
 	options.notice = on_notice;

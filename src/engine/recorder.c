@@ -464,34 +464,14 @@ static void store_snapshot(struct recorder *r, const struct snapshot *snap)
 		set_notice(r, notice);
 }
 
-static uint64_t size_of(const char *path, const char *suffix)
-{
-	cleanup(freep) char *name = path ? xasprintf("%s%s", path, suffix) : NULL;
-	struct stat st;
-
-	return name && stat(name, &st) == 0 ? (uint64_t)st.st_size : 0;
-}
-
-struct recorder_sizes recorder_measure(const struct recorder_options *o)
-{
-	uint64_t wal = size_of(o->store.path, "-wal");
-
-	return (struct recorder_sizes){
-		.store = size_of(o->store.path, "") + wal,
-		.wal = wal,
-		.jsonl = size_of(o->jsonl_path, "") + size_of(o->jsonl_path, ".1") +
-		         size_of(o->jsonl_path, ".2"),
-	};
-}
-
 /* The loop's thread, which reports them, never waits for a file system. */
 static void measure(struct recorder *r)
 {
-	struct recorder_sizes sizes;
+	struct store_sizes sizes;
 
 	if (!r->options.store.is_owner)
 		return;
-	sizes = recorder_measure(&r->options);
+	sizes = store_sizes_measure(r->options.store.path, r->options.jsonl_path);
 	pthread_mutex_lock(&r->lock);
 	r->status.sizes = sizes;
 	pthread_mutex_unlock(&r->lock);

@@ -8,6 +8,7 @@
 #include "model/snapshot_pool.h"
 #include "runfolder/runfolder.h"
 #include "store/store.h"
+#include "store/store_sizes.h"
 
 struct recorder;
 
@@ -31,11 +32,6 @@ enum stored {
 	STORED_YES,     /* … or took it, or a later one, which shows the same jobs */
 };
 
-/* Bytes of its files: the database with its log, the log, JSON lines with those that were rotated. */
-struct recorder_sizes {
-	uint64_t store, wal, jsonl;
-};
-
 struct recorder_status {
 	bool is_storing;       /* false while the disk refuses */
 	char reason[240];      /* why, when it refuses */
@@ -50,11 +46,9 @@ struct recorder_status {
 	bool is_side;         /* in the side store (store/side_store.h) */
 	bool folder_failed;   /* some of the run folder was not written; it was a notice */
 	size_t waiting;
-	struct recorder_sizes sizes; /* of a store's owner: after the last tick */
+	struct store_sizes sizes; /* of a store's owner: after the last tick */
 };
 
-/* A file system that does not answer holds up the caller. */
-struct recorder_sizes recorder_measure(const struct recorder_options *options);
 int recorder_open(const struct recorder_options *options, struct recorder **ret, struct err *err)
 	must_check;
 /* Stores what waits, and returns the last status (`ret` may be NULL). */

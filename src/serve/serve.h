@@ -26,7 +26,7 @@ struct traces_options;
 struct serve_status {
 	bool is_enabled; /* false: it answers clients, and watches nothing */
 	char tier[JOB_TIER_MAX];
-	struct recorder_sizes sizes;
+	struct store_sizes sizes;
 	struct engine_status engine; /* zeros if it is not enabled */
 	const char *config_problem; /* why the last reload failed; NULL: it did not */
 };
