@@ -68,7 +68,7 @@ int pidhost_examine(pid_t pid, struct pidhost_target *ret, struct err *err)
 	if (watch_target_check_first(reader, pid, 0, err) < 0)
 		return -err->code;
 	if (process_lookup_owner(reader, pid, &uid) < 0 || !process_lookup_stat(reader, pid, &st))
-		return err_set(err, ENOENT, "there is no process with pid %d; list them: ps -e", pid);
+		return process_lookup_describe_failure(reader, pid, err);
 	if (refuse_process(&st, uid, err) < 0 || watch_target_check_ancestor(reader, pid, err) < 0)
 		return -err->code;
 	born_ns = st.start_ticks * NS_PER_TICK;

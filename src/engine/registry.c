@@ -99,7 +99,7 @@ static int check_root(const struct jobs *jobs, struct proc_id root, struct proc_
                       struct err *err)
 {
 	if (!root.start_ticks || !process_lookup_is_alive(jobs->reader, root))
-		return err_set(err, ENOENT, "there is no process with pid %d", root.pid);
+		return process_lookup_describe_failure(jobs->reader, root.pid, err);
 	if (checked.start_ticks && checked.start_ticks != root.start_ticks)
 		return err_set(err, ENOENT, "process %d ended, and another one has its pid",
 		               root.pid);

@@ -47,6 +47,22 @@ bool process_lookup_stat(struct process_reader *r, pid_t pid, struct process_fil
 	return parse_stat(&q, ret) == 0;
 }
 
+int process_lookup_describe_hang(pid_t pid, struct err *err)
+{
+	return err_set(err, EAGAIN, "process %d does not answer: reading its files in /proc hangs",
+	               (int)pid);
+}
+
+int process_lookup_describe_failure(struct process_reader *r, pid_t pid, struct err *err)
+{
+	struct process_request q = request_stat(pid);
+
+	process_reader_read(r, &q, 1);
+	if (q.error == -ETIMEDOUT || q.error == -EBUSY)
+		return process_lookup_describe_hang(pid, err);
+	return err_set(err, ENOENT, "there is no process with pid %d; list them: ps -e", (int)pid);
+}
+
 /* The clock of a process has its CPU time to the ns; stat only whole ticks. */
 bool process_lookup_usage(struct process_reader *r, struct proc_id id, struct proc_readings *ret)
 {

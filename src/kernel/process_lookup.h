@@ -3,12 +3,17 @@
  * the process reader. */
 #pragma once
 
+#include "base/err.h"
 #include "kernel/process_reader.h"
 
 /* The effective user: 0 or -ENOENT. This one never hangs. */
 int process_lookup_owner(struct process_reader *r, pid_t pid, uid_t *ret) must_check;
 /* Reads /proc/PID/stat; false: there is no such process, or it hangs. */
 bool process_lookup_stat(struct process_reader *r, pid_t pid, struct process_files_stat *ret);
+/* Why process_lookup_stat() failed: -ENOENT, or -EAGAIN of one that hangs. */
+int process_lookup_describe_failure(struct process_reader *r, pid_t pid, struct err *err)
+	must_check;
+int process_lookup_describe_hang(pid_t pid, struct err *err) must_check;
 /* Its counters and its memory now: CPU time to the ns, faults, resident memory and its peak, and I/O where
  * we may read it. False: it has ended, or hangs. */
 bool process_lookup_usage(struct process_reader *r, struct proc_id id, struct proc_readings *ret);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "kernel/kernel_file.h"
+#include "kernel/process_lookup.h"
 #include "kernel/process_peek.h"
 
 #define ANCESTORS_MAX 1000
@@ -180,8 +181,7 @@ static int find_target(struct process_reader *r, int root_fd, pid_t pid, struct 
 	int error = read_target(r, root_fd, pid, ret);
 
 	if (error == -ETIMEDOUT || error == -EBUSY)
-		return err_set(err, EAGAIN, "process %d does not answer: reading its files in /proc hangs",
-		               (int)pid);
+		return process_lookup_describe_hang(pid, err);
 	if (error < 0)
 		return describe_absence(pid, err);
 	process_peek_comm(root_fd, pid, ret_comm);

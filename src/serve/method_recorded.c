@@ -24,6 +24,7 @@
 
 #define POINTS_DEFAULT 1000
 #define POINTS_MAX 10000
+#define OTHERS_MAX 1000 /* jobs with ids like one that was not found */
 
 /* Which jobs to list, with copies of the texts; "" means any. */
 struct listed {
@@ -130,6 +131,34 @@ static int find_named(const struct query *q, struct history *reader, const char 
 	return history_get_job(reader, key, ret, err);
 }
 
+struct named_jobs {
+	const char *id;
+	struct buf others;
+};
+
+static int note_other(void *self, const struct job *job)
+{
+	struct named_jobs *named = self;
+
+	if (strcmp(job->id, named->id) == 0)
+		methods_note_other(&named->others, job);
+	return 0;
+}
+
+static int report_missing(const struct query *q, struct history *reader, struct err *err)
+{
+	const struct job_filter filter = { .part = q->job_id };
+	struct named_jobs named = { .id = q->job_id };
+	struct err ignored;
+	int r;
+
+	if (methods_trusts(&q->peer))
+		(void)!history_jobs(reader, &filter, OTHERS_MAX, note_other, &named, &ignored);
+	r = methods_report_missing(q->job_id, &named.others, err);
+	buf_done(&named.others);
+	return r;
+}
+
 /* Opens the store and finds the job that the request is about. */
 static int find_job(const struct query *q, const struct history_cancel *cancel,
                     struct history **ret, struct job *ret_job, struct err *err)
@@ -139,7 +168,7 @@ static int find_job(const struct query *q, const struct history_cancel *cancel,
 	if (r < 0)
 		return r;
 	r = find_named(q, *ret, q->job_id, ret_job, err);
-	return r == -ENOENT ? err_set(err, ENOENT, "there is no job '%s'", q->job_id) : r;
+	return r == -ENOENT ? report_missing(q, *ret, err) : r;
 }
 
 /* The reader's -ETIME would mean something else to a client. */

@@ -18,6 +18,7 @@
 #include "serve/user_lookup.h"
 
 #define BUS_BYTES ((size_t)2 << 20) /* of one user: about ten thousand events */
+#define OTHERS_BYTES 160            /* of the users who have a job that is asked for */
 #define ROW_BYTES 256               /* of a stored row or an event besides its texts */
 
 /* clang-format off */
@@ -208,20 +209,29 @@ static int find_by_id(struct methods *m, const struct rpc_server_peer *peer, con
 	return MIN(r, 0);
 }
 
-/* A trusted caller learns whose jobs have that id. */
+void methods_note_other(struct buf *others, const struct job *job)
+{
+	others->max = OTHERS_BYTES;
+	buf_printf(others, "%s%u:%s", others->len ? ", " : "", job->uid, job->id);
+}
+
+int methods_report_missing(const char *id, const struct buf *others, struct err *err)
+{
+	return err_set(err, ENOENT, "there is no job '%s'%s%s", id,
+	               others->len ? " of yours; other users have: " : "",
+	               others->len ? others->at : "");
+}
+
 static int report_missing(const struct methods *m, const struct rpc_server_peer *peer,
                           const char *id, struct err *err)
 {
-	cleanup(buf_done) struct buf others = { .max = 160 };
+	cleanup(buf_done) struct buf others = { 0 };
 
 	if (methods_trusts(peer))
 		vec_each(&methods_jobs(m)->rows, row)
 			if (strcmp((*row)->job.id, id) == 0)
-				buf_printf(&others, "%s%u:%s", others.len ? ", " : "",
-				           (*row)->job.uid, id);
-	return err_set(err, ENOENT, "there is no job '%s'%s%s", id,
-	               others.len ? " of yours; other users have: " : "",
-	               others.len ? others.at : "");
+				methods_note_other(&others, &(*row)->job);
+	return methods_report_missing(id, &others, err);
 }
 
 /* The process may be younger than the last tick. */

@@ -23,16 +23,16 @@ struct methods {
 	struct recent_events recent, notable;
 	struct recent_deaths deaths;
 	struct quota quota, publishing; /* what users have stored, and what they publish */
-	struct bus *bus; /* NULL: there was no subscriber yet */
+	struct bus *bus;                /* NULL: there was no subscriber yet */
 	struct rpc_server *server;
 	/* One for the store, one for files of processes, and one for what jobs that start need from the store: they do
 	 * not wait for reports. */
 	struct store_worker *worker, *process_worker, *start_worker;
-	const struct user_lookup *looked_up; /* while the method that needs it is called again */
+	const struct user_lookup *looked_up;    /* while the method that needs it is called again */
 	const struct job_lookup *job_looked_up; /* the same */
 	const struct end_wait *end_waited;      /* the same for the end of a job */
 	VEC(struct end_wait *) end_waits;       /* ends that are not executed yet */
-	struct traces *traces;               /* NULL: not a daemon */
+	struct traces *traces;                  /* NULL: not a daemon */
 	struct buf scratch;
 	uint64_t opened_mono_ns;
 };
@@ -137,6 +137,9 @@ int methods_find_pid(const struct methods *m, const struct rpc_server_peer *peer
 int methods_find_member(const struct methods *m, const struct rpc_server_peer *peer,
                         const json_t *params, struct proc_id *ret, uid_t *ret_uid, struct err *err)
 	must_check;
+/* -ENOENT, with the jobs of that id that other users have: only a trusted caller learns of those. */
+void methods_note_other(struct buf *others, const struct job *job);
+int methods_report_missing(const char *id, const struct buf *others, struct err *err) must_check;
 /* Clamps a time that the recorder of a job reports to the span from the start of the job to now. 0 stays 0. */
 uint64_t methods_clamp_time(const struct job *job, uint64_t claimed_ns);
 /* Before storing something of a job (-1: a new one). -ENOSPC: the caller exceeded its quota. Trusted

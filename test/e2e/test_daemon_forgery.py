@@ -80,8 +80,7 @@ def test_a_bare_id_never_means_the_job_of_whoever_took_it_first(world, method):
 	world.result("sheet.started", ATTACKER, job_id=job_id, sheet_num=1, pid=worker.pid)
 	for uid in (0, VICTIM):
 		assert code(world.call(method, uid, job_id=job_id, **BY_ID[method])) == "not_found"
-	if method not in ("job.report", "job.profile"):
-		assert "other users have: %d:%s" % (ATTACKER, job_id) in world.call(method, job_id=job_id, **BY_ID[method])["error"]["message"]
+	assert "other users have: %d:%s" % (ATTACKER, job_id) in world.call(method, job_id=job_id, **BY_ID[method])["error"]["message"]
 	assert code(world.call(method, job_id="%d:%s" % (ATTACKER, job_id), **({"pid": worker.pid} if method == "sheet.started" else BY_ID[method]))) == "ok"
 
 

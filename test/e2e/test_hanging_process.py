@@ -176,3 +176,13 @@ def test_asking_for_it_again_costs_no_thread_more(cold):  # noqa: F811
 				ask()
 		assert threads_of(cold.process.pid) <= before
 		assert cold.stop() == 0
+
+
+def test_a_process_that_hangs_is_not_reported_as_gone(cold):  # noqa: F811
+	with hanging() as (pid,):
+		done = cold.proctor("run", "--pid", pid, timeout=LIMIT_S, env=SANITIZERS)
+		assert done.returncode == 125 and "process %d does not answer" % pid in done.stderr, done.stderr
+		cold.start("--no-bpf")
+		assert "process %d does not answer" % pid in cold.call("job.start", job_id="stuck", pid=pid)["error"]["message"]
+		assert "no process with pid" in cold.call("job.start", job_id="gone", pid=2**22 - 1)["error"]["message"]
+		assert cold.stop() == 0
