@@ -151,6 +151,6 @@ int help_print_all(const struct cli *cli, const struct opt *opts)
 	buf_puts(&out, "\nexit status: 0 ok, 1 failed (or the answer is no), 2 usage error, 3 not found,\n"
 	               "             4 no daemon\n"
 	               "one verb and its options: proctor help VERB, or man proctor-VERB\n"
-	               "what every key and column means: proctor help fields\n");
+	               "what keys and columns mean: proctor help fields\n");
 	return cli_print(&out);
 }

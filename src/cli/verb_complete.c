@@ -283,7 +283,7 @@ static void complete_help(struct request *rq)
 		return;
 	rq->at = (struct completion){ .typed = rq->words[0] };
 	offer_verbs(rq);
-	offer(rq, "fields", "what every key and column means");
+	offer(rq, "fields", "what keys and columns mean");
 }
 
 static void complete(struct request *rq)
