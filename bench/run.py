@@ -36,7 +36,7 @@ def ticks(build, table):
 MACHINE = {"scan": scans, "tick": ticks, "top": screen.against_btop, "daemon": daemon.against_numbers, "starve": starve.against_numbers, "learning": learning.against_baselines,
            "correlation": correlation.against_targets}  # parts other than launch; most scan the whole machine
 
-USUAL = ("start", "storm", "peak", "memory", "slow", "scan", "tick", "top", "daemon")  # the others take as long again: --only
+USUAL = ("start", "storm", "peak", "memory", "slow", "scan", "tick")  # the others take as long again: --only
 
 PEERS = {"scan": ("atop", "btop", "htop"), "memory": ("atop",), "syscalls": ("strace",)}  # programs that a part is compared with
 
