@@ -192,7 +192,7 @@ static int hang(char **argv)
 	    pthread_create(&threads[1], NULL, want_lock, at) != 0)
 		return 1;
 	if (strcmp(argv[0], "spin") == 0) {
-		nice(19);
+		(void)!nice(19);
 		for (;;)
 			;
 	}
