@@ -3,7 +3,7 @@
  * waits for nothing that a process can hold for long: neither for the lock of an exec (exec_update_lock) nor
  * for that of the address space (mmap_lock), on which other files can hang. These are all:
  *	comm, limits            filled from counters, under spinlocks alone
- *	status                  likewise, but whoever reads it holds the address space for some microseconds. If the
+ *	status                  likewise, but its reader holds the address space for some microseconds. If the
  *	                        process ends in them, the reader frees all of its memory, and waits for its
  *	                        asynchronous I/O. So the loop reads it only of children of ours, and of processes
  *	                        that were just found to hang: a user cannot make it do so at a chosen moment

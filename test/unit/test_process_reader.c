@@ -178,7 +178,7 @@ static void *want_lock(void *at)
 }
 
 /* Runs instead of the tests, as "hang PATH", and learns from the server when the lock is held: soon
- * whoever asks for its command line has to wait. As "spin PATH" it runs all the time. */
+ * a reader of its command line has to wait. As "spin PATH" it runs all the time. */
 static int hang(char **argv)
 {
 	int fd = open(argv[1], O_RDONLY | O_CLOEXEC);
