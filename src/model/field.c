@@ -6,10 +6,17 @@
 
 #include "base/clock.h"
 
-/* Bytes as thousandths of a MiB, rounded; past 2^54 bytes the kernel lies anyway. */
-static uint64_t milli_mib(uint64_t bytes)
+#define MIB_DECIMALS 5 /* a reader of our JSON then shows the same tenth of a KiB as we do */
+
+/* Rounded; past 2^60 bytes the kernel lies anyway. */
+static void put_mib(struct json *j, uint64_t bytes)
 {
-	return (MIN(bytes, UINT64_C(1) << 54) * 1000 + (1 << 19)) >> 20;
+	uint64_t steps = 100000; /* in a MiB */
+
+	bytes = MIN(bytes, UINT64_C(1) << 60);
+	json_fixed(j,
+	           (bytes >> 20) * steps + (((bytes & ((1 << 20) - 1)) * steps + (1 << 19)) >> 20),
+	           MIB_DECIMALS);
 }
 
 void field_metric_json(struct json *j, enum metric_unit unit, uint64_t value)
@@ -20,7 +27,7 @@ void field_metric_json(struct json *j, enum metric_unit unit, uint64_t value)
 		json_u64(j, value);
 		break;
 	case UNIT_MIB:
-		json_fixed(j, milli_mib(value), 3);
+		put_mib(j, value);
 		break;
 	case UNIT_NS:
 		json_fixed(j, value / NS_PER_US, 6);

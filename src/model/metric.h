@@ -15,7 +15,7 @@
 enum metric_unit {
 	UNIT_COUNT, /* a plain number */
 	UNIT_BYTES, /* bytes, shown as bytes */
-	UNIT_MIB,   /* bytes, shown as MiB with 3 decimals: the keys that end in _mb */
+	UNIT_MIB,   /* bytes, shown as MiB: the keys that end in _mb */
 	UNIT_NS,    /* nanoseconds, shown as seconds */
 	UNIT_MILLI, /* thousandths, shown as the number itself: load averages, cores */
 	UNIT_PCT,   /* thousandths, shown as percent with one decimal */

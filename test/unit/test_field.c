@@ -2,6 +2,7 @@
 #include "model/record_fields.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/scan.h"
@@ -10,6 +11,7 @@
 #include "model/snapshot_json.h"
 #include "view/field_view.h"
 #include "view/flight_view.h"
+#include "view/format.h"
 #include "view/jobs_view.h"
 #include "view/report_tables.h"
 #include "view/snapshot_view.h"
@@ -159,7 +161,24 @@ static void test_field_view__explains_each_column_by_the_field_it_shows(void **s
 	buf_done(&out);
 }
 
-RUN_TESTS(TEST(test_field_view__explains_each_column_by_the_field_it_shows),
+static void test_field_metric_json__lets_a_reader_show_memory_as_the_writer_does(void **state)
+{
+	(void)state;
+	for (uint64_t kib = 1; kib < UINT64_C(1) << 43; kib += 1 + kib / 97) {
+		struct buf out = { 0 };
+		double read_bytes;
+
+		field_metric_json(&(struct json){ .out = &out }, UNIT_MIB, kib << 10);
+		buf_putc(&out, '\0');
+		read_bytes = round(strtod(out.at, NULL) * (1 << 20));
+		assert_string_equal(format_bytes((uint64_t)read_bytes).at,
+		                    format_bytes(kib << 10).at);
+		buf_done(&out);
+	}
+}
+
+RUN_TESTS(TEST(test_field_metric_json__lets_a_reader_show_memory_as_the_writer_does),
+          TEST(test_field_view__explains_each_column_by_the_field_it_shows),
           TEST(test_fields__explain_each_key_and_have_it_once),
           TEST(test_fields__keep_absent_apart_from_zero),
           TEST(test_field_view__leaves_no_key_unexplained),
