@@ -6,6 +6,8 @@
 #include "kernel/process_files.h"
 #include "fake_machine.h"
 
+#define KIB 1024
+
 static void test_process_files_parse_rollup__adds_what_is_private(void **state)
 {
 	struct proc_readings r = { 0 };
@@ -230,6 +232,34 @@ static void test_process_details__does_not_mix_up_two_lives_of_a_pid(void **stat
 		333; /* the sample is about the next life, the tree still shows the old one */
 	assert_int_equal(probe_detail.read(self, &s, &err), 0);
 	assert_false(readings_has(&s.procs.at[0].r, PROC_PSS));
+	probe_detail.close(self);
+	sample_done(&s);
+	tree_remove(&t);
+}
+
+static void test_process_details__keeps_what_a_process_shared_that_ends_while_it_is_read(void **state)
+{
+	struct tree t = tree_new();
+	struct sample s = { 0 };
+	struct err err = { 0 };
+	void *self;
+
+	(void)state;
+	put_process(&t, 1000);
+	tree_puts(&t, "proc/1000/status", "Name:\tx\nVmHWM:\t 1000 kB\nRssShmem:\t 1000 kB\n");
+	fill_sample(&s, 1000, 1);
+	readings_set(&s.procs.at[0].r, PROC_RSS, 1000 * KIB);
+	add_focus(&s, s.procs.at[0].id);
+	self = tree_probe(&probe_detail, &t.env, &s);
+	assert_int_equal(s.procs.at[0].shmem_bytes, 1000 * KIB);
+	tree_puts(&t, "proc/1000/status", "Name:\tx\n");
+	tree_puts(&t, "proc/1000/smaps_rollup", "");
+	fill_sample(&s, 1000, 1);
+	readings_set(&s.procs.at[0].r, PROC_RSS, 1500 * KIB); /* it had grown before */
+	add_focus(&s, s.procs.at[0].id);
+	assert_int_equal(probe_detail.read(self, &s, &err), 0);
+	assert_int_equal(s.procs.at[0].shmem_bytes, 1500 * KIB);
+	assert_true(readings_has(&s.procs.at[0].r, PROC_PSS));
 	probe_detail.close(self);
 	sample_done(&s);
 	tree_remove(&t);
@@ -586,6 +616,7 @@ RUN_TESTS(
 	TEST(test_process_details__reads_processes_of_jobs_first),
 	TEST(test_process_details__reads_a_process_again_that_has_forked),
 	TEST(test_process_details__reads_a_whole_family_again_after_one_of_it_changed),
+	TEST(test_process_details__keeps_what_a_process_shared_that_ends_while_it_is_read),
 	TEST(test_process_details__does_not_mix_up_two_lives_of_a_pid),
 	TEST(test_process_details__of_an_old_program_are_not_those_of_one_in_mid_exec),
 	TEST(test_process_details__rests_when_it_is_not_wanted),

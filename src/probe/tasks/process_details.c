@@ -128,6 +128,15 @@ static bool is_of(const struct process_request *q, struct proc_id id)
 	       st.start_ticks == id.start_ticks;
 }
 
+/* Since the tick began: it counts no memory any more, but it has had what the tick shows. */
+static bool has_ended(const struct process_request *q)
+{
+	struct scan status = q->text[PROCESS_STATUS];
+	struct proc_readings r = { 0 };
+
+	return scan_left(&status) && !process_files_parse(PROCESS_STATUS, status, &r);
+}
+
 /* Keeps the details from the files that were read. */
 static void keep_details(const struct process_request *q, struct entry *e)
 {
@@ -172,7 +181,7 @@ static void take_turn(struct detail *self, const struct turn *t)
 	e->faults = readings_or(&t->proc->r, PROC_MINOR_FAULTS, 0);
 	e->is_slow = q.error == -ETIMEDOUT || q.errors[PROCESS_ROLLUP] == -ETIMEDOUT;
 	e->is_refused |= q.errors[PROCESS_ROLLUP] == -EACCES || q.errors[PROCESS_ROLLUP] == -EPERM;
-	if (!is_of(&q, t->proc->id))
+	if (!is_of(&q, t->proc->id) || has_ended(&q))
 		return;
 	e->present = 0;
 	e->asked_tick = self->tick;
@@ -210,7 +219,7 @@ static void read_shmem(struct detail *self, const struct turn *t)
 	uint64_t begin = spent_ns(self);
 
 	process_reader_read(self->reader, &q, 1);
-	if (is_of(&q, t->proc->id)) {
+	if (is_of(&q, t->proc->id) && !has_ended(&q)) {
 		t->entry->mapped = mapped_bytes(t->proc);
 		keep_details(&q, t->entry);
 	}
