@@ -488,12 +488,14 @@ def test_a_job_that_no_tick_saw_does_not_end_before_it_began(cold, children):
 
 
 def test_an_end_is_reported_once_unless_it_was_another(daemon, children):
-	same, other = (children.spawn(["sh", "-c", "sleep 1; exit 3"]) for _ in range(2))
+	same, other = (children.spawn(["sh", "-c", "read end; exit 3"], stdin=subprocess.PIPE) for _ in range(2))
 	heard = []
 	with daemon.line() as ear:
 		ear.call("bus.subscribe", filter="job.")
 		daemon.result("job.start", job_id="same", pid=same.pid)
 		daemon.result("job.start", job_id="other", pid=other.pid)
+		same.stdin.close()
+		other.stdin.close()
 		wait_for(lambda: {job["status"] for job in jobs_of(daemon).values()} == {"failed"})
 		daemon.result("job.end", job_id="same", exit_code=3)
 		daemon.result("job.end", job_id="other", status="completed")

@@ -125,11 +125,12 @@ def test_a_limit_counts_what_cannot_be_given_back_wherever_it_is_set(cold, child
 	wait_for(lambda: cold.result("daemon.top")["timestamp"] > seq + 1)
 	basis = cold.result("admit")["based_on"]
 	assert basis["memory_limit_mb"] == LIMIT_MB and basis["memory_used_mb"] < LIMIT_MB / 2, basis
-	hog = children.python("import time\nheld = bytearray(%d << 20)\nfor i in range(0, len(held), 4096): held[i] = 1\ntime.sleep(60)"
+	hog = children.python("import time\nheld = bytearray(%d << 20)\nfor i in range(0, len(held), 4096): held[i] = 1\ntime.sleep(600)"
 			      % (LIMIT_MB * 0.7), preexec_fn=enter(limited / "work"))
-	answer = wait_for(lambda: cold.result("admit")["pressure_level"] in LEVELS[2:] and cold.result("admit"))
-	group = limited.name  # a long path is shortened at its beginning
-	assert re.fullmatch(r"\d+ %% of the memory limit of \S*/%s \(1\.2 GiB\) is in use" % group, answer["reason"]), answer["reason"]
+	group = limited.name
+	reason = r"\d+ %% of the memory limit of \S*/%s \(1\.2 GiB\) is in use" % group  # a long path is shortened at its beginning
+	answer = wait_for(lambda: (answer := cold.result("admit")) and re.fullmatch(reason, answer["reason"] or "") and answer)
+	assert answer["pressure_level"] in LEVELS[2:], answer
 	for words in (["pressure"], ["status"]):
 		assert "/%s (1.2 GiB) is in use" % group in " ".join(cold.proctor(*words).stdout.split())
 	assert "/%s (1.2 GiB) is in use" % group in cold.result("daemon.status")["pressure_reason"]
