@@ -59,7 +59,7 @@ def small_group():
 	       if "memory" in line.split(":")[1].split(",")]
 	if not own:
 		pytest.skip("NOT RUN: needs the memory controller of cgroup v1")
-	group = Path("/sys/fs/cgroup/memory%s/proctor-swap-%d" % (own[0], os.getpid()))
+	group = Path("/sys/fs/cgroup/memory%s/swap-test-%d" % (own[0], os.getpid()))
 	group.mkdir()
 	try:
 		(group / "memory.limit_in_bytes").write_text(str(GROUP_MIB << 20), encoding="utf-8")
