@@ -10,7 +10,7 @@ import pytest
 
 from conftest import wait_for
 from daemonkit import cold, daemon  # noqa: F401 pylint: disable=unused-import
-from runkit import Plain, command_of, enter
+from runkit import Plain, children_of, command_of, enter
 from terminal import Terminal
 
 LIMIT_MB = 300  # a recorder with sanitizers fits, too
@@ -181,6 +181,22 @@ def test_the_sender_of_a_signal_to_the_command_is_named_where_it_is_seen(run, ti
 def test_a_plain_user_gets_no_guess_of_the_sender(as_nobody):
 	done = Plain(as_nobody, PROCTOR_SOCKET="/nonexistent")("sh", "-c", "sh -c 'kill -9 $PPID'; sleep 9")
 	assert head(done).split("job ")[0].rstrip().endswith(": SIGKILL"), done.stderr
+
+
+@pytest.mark.needs_root
+@pytest.mark.tier()  # what there is within
+@pytest.mark.parametrize("kind", [[], ["--user", "--map-root-user"]], ids=["root", "user"])
+def test_a_signal_from_outside_of_a_container_is_no_key(run, kind):
+	"""Its sender has no pid there, and nor has the kernel."""
+	launcher = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", *kind, "sh", "-c", '"$@"; exit 0', "sh",
+				     *run.line("sleep", "60", options=["--summary"])], env=run.env, stderr=subprocess.PIPE, text=True)
+	shell = wait_for(lambda: children_of(launcher.pid, "sh"))[0]
+	recorder = wait_for(lambda: children_of(shell, "proctor"))[0]
+	wait_for(lambda: children_of(recorder, "sleep"))
+	os.kill(recorder, signal.SIGINT)
+	first = launcher.communicate(timeout=60)[1].splitlines()[0]
+	assert first.split("job ")[0].rstrip().endswith(": SIGINT"), first
+	assert run.job()["signal_sender"] is None
 
 
 @pytest.mark.parametrize("tier", ["bpf", "connector", "proc"])

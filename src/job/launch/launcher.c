@@ -57,17 +57,25 @@ static void fill_signals(sigset_t *set)
 		sigdelset(set, faults[i]);
 }
 
+/* A process outside of our pid namespace has no number here. */
+static pid_t sender_of(int code, pid_t pid)
+{
+	if (!signal_has_sender(code))
+		return 0;
+	return pid ? pid : -1;
+}
+
 static void report_forward(const struct launcher *l, int signo, int code, pid_t pid, uid_t uid)
 {
 	if (l->options.on_forward)
-		l->options.on_forward(l->options.self, signo, signal_has_sender(code) ? pid : 0,
+		l->options.on_forward(l->options.self, signo, sender_of(code, pid),
 		                      signal_has_sender(code) ? uid : 0);
 }
 
 static void report_group_signal(const struct launcher *l, int signo, int code, pid_t pid, uid_t uid)
 {
 	if (l->options.on_group_signal)
-		l->options.on_group_signal(l->options.self, signo, signal_has_sender(code) ? pid : 0,
+		l->options.on_group_signal(l->options.self, signo, sender_of(code, pid),
 		                           signal_has_sender(code) ? uid : 0);
 }
 

@@ -41,7 +41,8 @@ struct launch_options {
 	void (*on_reaped)(void *self, const struct launch_end *end);
 	/* The command, after on_reaped. */
 	void (*on_ended)(void *self, const struct launch_end *end);
-	/* A signal to us was forwarded to the command; from_pid 0: sent by the kernel. */
+	/* A signal to us was forwarded to the command; from_pid 0: sent by the kernel,
+	 * -1: by a process outside of our pid namespace. */
 	void (*on_forward)(void *self, int signo, pid_t from_pid, uint32_t from_uid);
 	/* A signal went to the group, the command included. */
 	void (*on_group_signal)(void *self, int signo, pid_t from_pid, uint32_t from_uid);
