@@ -7,12 +7,16 @@
 
 #include "job/allowance.h"
 #include "job/cpu_spread.h"
+#include "job/parent_job.h"
 #include "job/sheet_tick_figures.h"
+#include "kernel/process_lookup.h"
 #include "kernel/shm_files.h"
 #include "model/snapshot_scope.h"
 
 #define FEW 20 /* a share of the memory in use that makes no difference */
 #define UNMAPPED_NOISE_BYTES ((uint64_t)1 << 20)
+#define ABOVE_MAX 256 /* a pid may be reused while they are read */
+#define GROUP_PIDS_MAX 1024
 
 /* Whether we compute its figures: not for a job that ended before we started, nor for one announced after its
  * process was gone. Jobs whose recorder writes into our store are shown while they run. */
@@ -307,7 +311,8 @@ static void add_counts(const struct watched_job *w, struct cause_facts *facts)
 	if (w->oom)
 		*(w->oom->is_of_machine
 		          ? &facts->machine
-		          : &facts->group) = (struct cause_count){ w->oom->is_known, w->oom_kills };
+		          : &facts->group) = (struct cause_count){ w->oom->is_known, w->oom_kills,
+			                                           w->oom->is_shared };
 }
 
 static void judge(const struct jobs *jobs, const struct watched_job *w, struct cause *ret)
@@ -361,6 +366,67 @@ static void compute(const struct jobs *jobs, struct watched_job *w,
 	explain(jobs, w);
 }
 
+static bool is_above(const struct jobs *jobs, pid_t pid, pid_t below)
+{
+	struct process_files_stat st;
+
+	for (int i = 0; i < ABOVE_MAX && below > 1; i++) {
+		if (!process_lookup_stat(jobs->reader, below, &st))
+			return false;
+		below = st.ppid;
+		if (below == pid)
+			return true;
+	}
+	return false;
+}
+
+/* The recorder, its helpers, and what the job was started by. */
+static bool is_around(const struct jobs *jobs, struct watched_job *w, pid_t pid,
+                      const struct process_files_stat *st)
+{
+	struct oom_watch *oom = w->oom;
+
+	if (pid != getpid() && st->ppid != getpid() && !is_above(jobs, pid, getpid()) &&
+	    !is_above(jobs, pid, w->end_facts.command.pid))
+		return false;
+	if (oom->n_around < OOM_AROUND_MAX)
+		oom->around[oom->n_around++] = pid;
+	return true;
+}
+
+static bool is_known_around(const struct oom_watch *oom, pid_t pid)
+{
+	for (size_t i = 0; i < oom->n_around; i++)
+		if (oom->around[i] == pid)
+			return true;
+	return false;
+}
+
+/* The job may have a process that is younger than the snapshot. */
+static bool is_of_others(const struct jobs *jobs, struct watched_job *w,
+                         const struct snapshot *snap, pid_t pid)
+{
+	const struct proc_snap *p = snapshot_find(snap, pid);
+	struct process_files_stat st;
+
+	return !(p && job_at(jobs, snap, p->job) == w) && !is_known_around(w->oom, pid) &&
+	       process_lookup_stat(jobs->reader, pid, &st) && !is_around(jobs, w, pid, &st) &&
+	       parent_job_of(jobs, pid) != &w->row->job;
+}
+
+static void look_for_others(const struct jobs *jobs, struct watched_job *w,
+                            const struct snapshot *snap)
+{
+	pid_t pids[GROUP_PIDS_MAX];
+	size_t n;
+
+	if (w->oom->is_shared || snap->events_only || !jobs->reader)
+		return;
+	n = oom_watch_list(w->oom, pids, GROUP_PIDS_MAX);
+	for (size_t i = 0; i < n && !w->oom->is_shared; i++)
+		w->oom->is_shared = is_of_others(jobs, w, snap, pids[i]);
+}
+
 /* Kills are counted for all in the group: only those about the time when a member was killed, or the job ended,
  * matter. */
 static void watch_oom(struct watched_job *w, const struct snapshot *snap)
@@ -383,8 +449,10 @@ static void measure_groups(struct jobs *jobs, const struct snapshot *snap)
 
 		if (!w || !keeps_accounts(w))
 			continue;
-		if (w->oom && !jobs->sources.totals)
+		if (w->oom && !jobs->sources.totals) {
+			look_for_others(jobs, w, snap);
 			watch_oom(w, snap);
+		}
 		if (w->hooks && w->hooks->measure)
 			w->group = w->hooks->measure(w->hooks_self, snap);
 	}

@@ -86,10 +86,12 @@ static bool is_seen(const struct cause_facts *f, struct cause *to)
 	return false;
 }
 
-/* If more kills were counted than processes of the job were killed, some hit processes of others. */
-static enum cause_proof proof_of_count(const struct cause_facts *f, uint64_t counted)
+/* If more kills were counted than processes of the job were killed, some hit processes of others; where there are
+ * such processes, all of them may have. */
+static enum cause_proof proof_of_count(const struct cause_facts *f, const struct cause_count *c)
 {
-	return f->ends_are_seen && counted <= f->kills ? CAUSE_PROOF_PROVEN : CAUSE_PROOF_LIKELY;
+	return f->ends_are_seen && c->kills <= f->kills && !c->is_shared ? CAUSE_PROOF_PROVEN
+	                                                                 : CAUSE_PROOF_LIKELY;
 }
 
 /* Killed by something: the nearest counter decides, and those further away count kills of others. */
@@ -97,7 +99,7 @@ static void infer_oom(const struct cause_facts *f, struct cause *to)
 {
 	if (f->group.is_known) {
 		if (f->group.kills)
-			set_oom(to, proof_of_count(f, f->group.kills), CAUSE_SOURCE_CGROUP);
+			set_oom(to, proof_of_count(f, &f->group), CAUSE_SOURCE_CGROUP);
 	} else if (f->machine.is_known) {
 		if (f->machine.kills)
 			set_oom(to, CAUSE_PROOF_LIKELY, CAUSE_SOURCE_VMSTAT);

@@ -79,6 +79,7 @@ struct cause_signal {
 struct cause_count {
 	bool is_known; /* it counts, and can be read */
 	uint64_t kills;
+	bool is_shared; /* it counts those of others, too: some were there */
 };
 
 /* The answer of a daemon. */

@@ -66,6 +66,19 @@ def test_a_plain_user_learns_whose_limit_killed_it(as_nobody, limited, command):
 
 
 @pytest.mark.needs_root
+@pytest.mark.parametrize("neighbour", [True, False])
+def test_a_kill_in_a_group_with_others_proves_nothing(as_nobody, children, limited, neighbour):
+	"""It may have hit one of them. What started the job and the recorder's helpers are no others."""
+	if neighbour:
+		children.spawn(["sleep", "60"], preexec_fn=enter(limited))
+	run = Plain(as_nobody, limited, before=["sh", "-c", '"$@"; exit $?', "sh"], PROCTOR_SOCKET="/nonexistent")
+	script = "while [ $(wc -l <out/job_metrics.csv) -lt 3 ]; do sleep 0.02; done; /usr/bin/python3 -c '%s' || exit 1" % EAT
+	done = run("sh", "-c", script, options=["--out", "out", "--capture"])
+	assert ("probably out of memory " if neighbour else ": out of memory ") + named(limited) in head(done), done.stderr
+	assert run.job()["oom"] == ("likely" if neighbour else "proven")
+
+
+@pytest.mark.needs_root
 @pytest.mark.parametrize("user", ["root", "nobody"])
 def test_a_job_that_ends_well_reports_that_a_process_ran_out_of_memory(run, as_nobody, limited, user):
 	survive = ["sh", "-c", "python3 -c '%s'; exit 0" % EAT]

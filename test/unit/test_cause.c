@@ -7,7 +7,7 @@
 
 #define COUNTED(n)                                                                                 \
 	{                                                                                          \
-		true, (n)                                                                          \
+		.is_known = true, .kills = (n)                                                     \
 	}
 
 static void test_cause__is_out_of_memory_as_far_as_the_facts_go(void **state)
@@ -61,6 +61,12 @@ static void test_cause__is_out_of_memory_as_far_as_the_facts_go(void **state)
 		  CAUSE_SOURCE_CGROUP },
 		{ "some of the kills were of others",
 		  { .kills = 1, .ends_are_seen = true, .group = COUNTED(2) },
+		  CAUSE_PROOF_LIKELY,
+		  CAUSE_SOURCE_CGROUP },
+		{ "the kill may have been of others",
+		  { .kills = 1,
+		    .ends_are_seen = true,
+		    .group = { .is_known = true, .kills = 1, .is_shared = true } },
 		  CAUSE_PROOF_LIKELY,
 		  CAUSE_SOURCE_CGROUP },
 		{ "a kill was counted, and ends are not seen",

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "job/cgroup/cgroup_home.h"
 #include "job/cgroup/cgroup_limit.h"
+#include "kernel/cgroup_dir.h"
 #include "kernel/cgroup_read.h"
 
 #define TURN_NS NS_PER_S
@@ -48,6 +49,16 @@ uint64_t oom_watch_read(struct oom_watch *w, uint64_t boot_ns)
 	}
 	w->last = now;
 	return recent;
+}
+
+size_t oom_watch_list(const struct oom_watch *w, pid_t *ret, size_t cap)
+{
+	cleanup(closep) int fd = -1;
+
+	if (w->is_of_machine || !w->group.path[0])
+		return 0;
+	fd = openat(w->root_fd, w->group.path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? 0 : MIN(cgroup_dir_pids(fd, ret, cap), cap);
 }
 
 /* ---- the limit ------------------------------------------------------------------------------- */

@@ -12,9 +12,14 @@ struct oom_limit {
 	char group[CAUSE_GROUP_MAX]; /* its path in the hierarchy */
 };
 
+#define OOM_AROUND_MAX 32
+
 struct oom_watch {
 	int root_fd;
 	struct cgroup_dir group; /* for memory, of the process; path "": none */
+	bool is_shared;          /* processes of others were in it: its kills may have hit those */
+	pid_t around[OOM_AROUND_MAX]; /* in it, neither of the job nor of others */
+	size_t n_around;
 	bool is_of_machine;      /* the machine's counter is read: the group has none */
 	bool is_known;           /* … and there is a counter */
 	uint64_t last;           /* its value, */
@@ -28,6 +33,9 @@ void oom_watch_begin(struct oom_watch *w, int root_fd, pid_t pid, uint64_t boot_
 /* Kills in the last 1 to 2 seconds. The victim's end may be reported that long after its kill: its memory
  * has to be freed first. */
 uint64_t oom_watch_read(struct oom_watch *w, uint64_t boot_ns);
+
+/* The processes in the group and in those below, some of them if there are too many. */
+size_t oom_watch_list(const struct oom_watch *w, pid_t *ret, size_t cap);
 
 /* The nearest group, from that one upwards, that reached its limit. */
 bool oom_watch_find_limit(const struct oom_watch *w, struct oom_limit *ret);
