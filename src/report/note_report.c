@@ -91,6 +91,7 @@ static void add_exit(struct report *r, const struct event_record *e)
 	struct report_note note = note_of(r, e, e->signal ? NOTE_DEATH : NOTE_FAILURE);
 	const struct failure_end end = { e->has_exit_code, e->exit_code, e->signal };
 	uint64_t known;
+	int64_t index;
 
 	if (failure_owner_is_passed_on(&r->failures, e->process))
 		return;
@@ -105,8 +106,11 @@ static void add_exit(struct report *r, const struct event_record *e)
 	note.signal = e->signal;
 	note.exit_code = e->signal ? 0 : e->exit_code;
 	note.core_dumped = e->signal && e->details && strstr(e->details, "core dumped");
-	if (e->signal || (e->has_exit_code && e->exit_code))
-		add_note(r, &bare, note);
+	if (!e->signal && !(e->has_exit_code && e->exit_code))
+		return;
+	index = add_note(r, &bare, note);
+	if (e->signal && index >= 0 && r->death_notes.len < REPORT_LIVES_MAX)
+		map_put(&r->death_notes, proc_key(e->process), (uint64_t)index);
 }
 
 /* Broken pipes, faults and abort() come from the process itself: its death is reported. */
@@ -122,6 +126,18 @@ bool report_is_echo(const struct report *r, const struct event_record *e)
 {
 	return (e->kind == EVENT_SIGNAL || e->kind == EVENT_KILL) && is_from_itself(e) &&
 	       failure_owner_is_passed_on(&r->failures, e->process);
+}
+
+/* The same where the event of the signal comes after that of the end. */
+static void drop_death_note(struct report *r, const struct event_record *e)
+{
+	uint64_t index;
+
+	if (map_get(&r->death_notes, proc_key(e->process), &index) &&
+	    r->notes.at[index].signal == e->signal && r->notes.at[index].count) {
+		r->notes.at[index].count--;
+		map_del(&r->death_notes, proc_key(e->process));
+	}
 }
 
 /* With the note of it, -1: none. */
@@ -144,6 +160,7 @@ static void add_sent(struct report *r, const struct event_record *e)
 	if ((e->kind == EVENT_SIGNAL && is_from_itself(e)) || report_is_echo(r, e))
 		return;
 	note.signal = e->signal;
+	drop_death_note(r, e);
 	mark_signalled(r, e, add_note(r, e, note));
 }
 

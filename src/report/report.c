@@ -414,6 +414,7 @@ void report_done(struct report *r)
 	map_done(&r->note_of);
 	map_done(&r->signalled);
 	map_done(&r->kill_notes);
+	map_done(&r->death_notes);
 	map_done(&r->child_signals);
 	failure_owner_done(&r->failures);
 	verdict_facts_done(&r->facts);

@@ -169,6 +169,7 @@ struct report {
 	struct map note_of;       /* key of a note → its index */
 	struct map signalled;     /* proc_key → bits of the signals that notes report */
 	struct map kill_notes;    /* proc_key → index of the note of its SIGKILL */
+	struct map death_notes;   /* … of its death of a signal */
 	struct map child_signals; /* pid → the signal that a child of it died of last */
 	struct failure_owner failures;
 };

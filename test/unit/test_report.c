@@ -458,6 +458,40 @@ static void test_report__has_one_note_of_one_cause(void **state)
 	report_done(&r);
 }
 
+static void add_signalled(struct report *r, enum event_kind kind, int pid, int signal,
+                          const char *details)
+{
+	struct event_record e = kit_event(kind, 1, pid, details);
+
+	e.signal = signal;
+	report_add_event(r, &e);
+}
+
+static void test_report__has_one_note_of_a_death_that_came_before_its_signal(void **state)
+{
+	struct report r = { .job = kit_good_job() };
+	struct process_record one = kit_process(52, "sleep", "", 0, 1),
+			      two = kit_process(53, "sleep", "", 0, 1);
+
+	(void)state;
+	one.signal = two.signal = SIGINT;
+	report_add_process(&r, &one);
+	report_add_process(&r, &two);
+	add_signalled(&r, EVENT_EXIT, 52, SIGINT, "");
+	add_signalled(&r, EVENT_EXIT, 53, SIGINT, "");
+	add_signalled(&r, EVENT_SIGNAL, 52, SIGINT, "sent by the kernel");
+	add_signalled(&r, EVENT_SIGNAL, 52, SIGINT, "sent by the kernel");
+	add_signalled(&r, EVENT_SIGNAL, 53, SIGTERM, "sent by bash (pid 7, uid 0)");
+	report_end(&r);
+	assert_int_equal(r.notes.len, 3);
+	assert_int_equal(r.notes.at[0].kind, NOTE_DEATH); /* of the second one */
+	assert_int_equal(r.notes.at[0].count, 1);
+	assert_int_equal(r.notes.at[1].kind, NOTE_SIGNAL);
+	assert_int_equal(r.notes.at[1].signal, SIGINT);
+	assert_int_equal(r.notes.at[2].signal, SIGTERM);
+	report_done(&r);
+}
+
 static void test_report__bounds_what_it_keeps(void **state)
 {
 	struct report r = { .job = kit_good_job() };
@@ -620,6 +654,7 @@ int main(void)
 		TEST(test_verdict_advice__names_the_program_unless_another_one_may_be_meant),
 		TEST(test_verdict_advice__finds_the_disk_of_a_relative_name),
 		TEST(test_report_view__shows_a_limit_once),
+		TEST(test_report__has_one_note_of_a_death_that_came_before_its_signal),
 		TEST(test_report__shows_all_of_a_job),
 		TEST(test_report_view_markdown__shows_all_of_a_job),
 		TEST(test_report__shows_no_share_of_a_core_for_a_job_of_milliseconds),
