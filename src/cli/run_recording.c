@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "cli/job_selection.h"
 #include "cli/verb_report.h"
+#include "config/config_key.h"
 #include "probe/bpf/bpf_call.h"
 #include "serve/type_history_loader.h"
 #include "sqlite/schema_version.h"
@@ -309,11 +310,12 @@ static bool stands_behind_key(const struct job *job, bool was_interrupted)
 static bool shows_end(const struct run_recording *r)
 {
 	const char *asked = getenv("PROCTOR_SUMMARY");
+	bool is_on;
 
 	if (r->options->summary)
 		return true;
 	if (asked && *asked)
-		return strcmp(asked, "0") != 0;
+		return config_parse_bool(scan_str(asked), &is_on) ? is_on : strcmp(asked, "0") != 0;
 	if (r->config.profiler.run_summary != SWITCH_AUTO)
 		return r->config.profiler.run_summary == SWITCH_ON;
 	return isatty(STDERR_FILENO);

@@ -162,7 +162,7 @@ static const char *const type_hints[] = {
 	[CONFIG_PROCESSES] = "write jobs+20, all or jobs",
 };
 
-static bool parse_bool(struct scan text, bool *ret)
+bool config_parse_bool(struct scan text, bool *ret)
 {
 	static const char *const yes[] = { "true", "yes", "on" }, *const no[] = { "false", "no",
 		                                                                  "off" };
@@ -348,7 +348,7 @@ int config_key_set(const struct config_key *key, struct scan value, struct confi
 		return set_processes(key, value, place, err);
 	if (key->type != CONFIG_BOOL && key->type != CONFIG_SWITCH)
 		return set_number(key, value, place, err);
-	if (!parse_bool(value, &on))
+	if (!config_parse_bool(value, &on))
 		return wrong_type(key, value, err);
 	if (key->type == CONFIG_BOOL)
 		*(bool *)place = on;

@@ -37,6 +37,8 @@ extern const struct config_key config_keys[]; /* ends with a NULL section */
 
 /* The form of its values, in words. */
 const char *config_type_values(enum config_type type);
+/* true, yes, on; false, no, off. Any other text is refused. */
+bool config_parse_bool(struct scan text, bool *ret);
 /* NULL when there is none. */
 const struct config_key *config_key_find(struct scan section, struct scan name);
 bool config_has_section(struct scan section);

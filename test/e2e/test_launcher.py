@@ -291,6 +291,8 @@ def test_a_quiet_run_without_a_state_directory_reports_that_nothing_is_stored(ru
 	({"PROCTOR_SUMMARY": ""}, "", [], False),
 	({}, "run_summary = true", [], True),
 	({"PROCTOR_SUMMARY": "0"}, "run_summary = true", [], False),
+	({"PROCTOR_SUMMARY": "false"}, "run_summary = true", [], False),
+	({"PROCTOR_SUMMARY": "on"}, "run_summary = false", [], True),
 	({"PROCTOR_SUMMARY": "1"}, "run_summary = false", [], True),
 	({"PROCTOR_SUMMARY": "0"}, "run_summary = false", ["--summary"], True),
 	({"PROCTOR_SUMMARY": "1"}, "run_summary = true", ["--quiet"], False),
