@@ -82,6 +82,9 @@ static bool explains(const struct verdict_facts *f, const struct verdict_death *
 		return false;
 	if (verdict_origin_is_passed_on(child, parent))
 		return before <= SIGNAL_EXPLAINS_NS;
+	/* In a shell, `yes | head` ends that way and nothing has failed. */
+	if (child->signal == SIGPIPE && verdict_origin_is_named(parent->name, verdict_shells))
+		return false;
 	return child->signal ? before <= SIGNAL_EXPLAINS_NS
 	                     : before <= STATUS_EXPLAINS_NS && parent->exit_code <= 2;
 }

@@ -97,6 +97,31 @@ static void test_verdict__takes_no_status_that_the_parent_did_not_pass_on(void *
 	assert_verdict(&job, &f, VERDICT_EXIT_NONZERO, CONFIDENCE_MEDIUM, 10);
 }
 
+static void test_verdict__takes_a_closed_pipe_in_a_shell_only_if_it_was_passed_on(void **state)
+{
+	static const struct {
+		const char *parent;
+		int exit_code;
+		enum verdict_code code;
+		enum verdict_confidence confidence;
+		pid_t culprit;
+	} rows[] = {
+		{ "bash", 4, VERDICT_EXIT_NONZERO, CONFIDENCE_MEDIUM, 10 },
+		{ "bash", 128 + SIGPIPE, VERDICT_BROKEN_PIPE, CONFIDENCE_HIGH, 11 },
+		{ "python3", 1, VERDICT_BROKEN_PIPE, CONFIDENCE_MEDIUM, 11 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct job job = failed_job(rows[i].exit_code, 0);
+		struct verdict_facts f = { 0 };
+
+		add_process(&f, 10, 1, rows[i].parent, rows[i].exit_code, 0, 10);
+		add_process(&f, 11, 10, "yes", 0, SIGPIPE, 9.9);
+		assert_verdict(&job, &f, rows[i].code, rows[i].confidence, rows[i].culprit);
+	}
+}
+
 static void test_verdict__ignores_what_the_job_ended_itself(void **state)
 {
 	const struct job job = failed_job(2, 0);
@@ -414,6 +439,8 @@ int main(void)
 		cmocka_unit_test(test_verdict__follows_failures_to_the_process_that_failed_first),
 		cmocka_unit_test(test_verdict__takes_no_child_that_failed_long_before),
 		cmocka_unit_test(test_verdict__takes_no_status_that_the_parent_did_not_pass_on),
+		cmocka_unit_test(
+			test_verdict__takes_a_closed_pipe_in_a_shell_only_if_it_was_passed_on),
 		cmocka_unit_test(test_verdict__ignores_what_the_job_ended_itself),
 		cmocka_unit_test(test_verdict__is_out_of_memory_by_whose_limit_it_was),
 		cmocka_unit_test(
