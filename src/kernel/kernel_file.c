@@ -80,6 +80,15 @@ int kernel_file_load_own(int root_fd, const char *name, struct buf *to, struct e
 	return r < 0 ? err_set(err, -r, "read '/%s': %s", path, strerror(-r)) : 0;
 }
 
+bool kernel_file_is_our_proc(int proc_fd)
+{
+	char ours[16], target[16];
+	int len = snprintf(ours, sizeof ours, "%d", (int)getpid());
+
+	return readlinkat(proc_fd, "self", target, sizeof target) == len &&
+	       memcmp(target, ours, (size_t)len) == 0;
+}
+
 int kernel_file_open_own_fds(int root_fd)
 {
 	int fd = openat(root_fd, "proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

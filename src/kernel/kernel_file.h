@@ -24,6 +24,9 @@ int kernel_file_load_fd(int fd, struct buf *to) must_check;
 int kernel_file_load(int dir_fd, const char *path, struct buf *to) must_check;
 /* The same of a file of our own process: /proc/self/NAME. */
 int kernel_file_load_own(int root_fd, const char *name, struct buf *to, struct err *err) must_check;
+/* Whether a procfs numbers processes as we do: that of another pid namespace (unshare --pid without --mount-proc)
+ * means others by the same numbers. */
+bool kernel_file_is_our_proc(int proc_fd);
 /* The directory of our own open files, for kernel_file_list_next(): the fd, or -errno. */
 int kernel_file_open_own_fds(int root_fd) must_check;
 /* The loaded text, for a parser. */

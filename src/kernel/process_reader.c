@@ -411,6 +411,11 @@ int process_reader_proc_fd(struct process_reader *r)
 	if (r->proc_fd < 0)
 		return -errno;
 	r->is_live = fstatfs(r->proc_fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
+	if (r->is_live && !kernel_file_is_our_proc(r->proc_fd)) {
+		closep(&r->proc_fd);
+		r->proc_fd = -1;
+		return -ENOENT;
+	}
 	r->size_counts_fds = r->is_live && does_size_count_fds(r->proc_fd);
 	return r->proc_fd;
 }

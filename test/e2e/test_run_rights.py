@@ -106,3 +106,14 @@ def test_samples_alone_count_no_more_than_there_is(go, user):
 	assert job["tier"] == "samples of /proc"
 	assert 1 <= job["figures"]["processes"] <= CHILDREN + 2 and job["quality"]["processes"] == "at_least"
 	check(truth, job, "at_least", "at_least")
+
+
+@pytest.mark.parametrize("user", [[], NOBODY], ids=["root", "nobody"])
+def test_processes_of_another_pid_namespace_are_not_taken_for_those_of_the_job(go, user):
+	"""In a new namespace without a /proc of its own, the same numbers mean others there."""
+	truth, job, _ = watched(go, ["unshare", "--pid", "--fork", *user])
+	figures = job["figures"]
+	assert 0 < figures["cpu_seconds"] <= truth[1] + TICKS_S and 1 <= figures["processes"] <= CHILDREN + 2, job
+	assert figures["peak_used_mb"] is None or figures["peak_used_mb"] < 50, job
+	doctor = go(["unshare", "--pid", "--fork", *NOBODY], "doctor").stdout
+	assert "/proc shows the processes of another pid namespace" in " ".join(doctor.split()), doctor
