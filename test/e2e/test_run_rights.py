@@ -116,4 +116,4 @@ def test_processes_of_another_pid_namespace_are_not_taken_for_those_of_the_job(g
 	assert 0 < figures["cpu_seconds"] <= truth[1] + TICKS_S and 1 <= figures["processes"] <= CHILDREN + 2, job
 	assert figures["peak_used_mb"] is None or figures["peak_used_mb"] < 50, job
 	doctor = go(["unshare", "--pid", "--fork", *NOBODY], "doctor").stdout
-	assert "/proc shows the processes of another pid namespace" in " ".join(doctor.split()), doctor
+	assert "procfs of another pid namespace" in " ".join(doctor.split()), doctor

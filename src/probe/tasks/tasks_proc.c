@@ -62,8 +62,7 @@ static int tasks_proc_open(const struct probe_env *env, void **ret_self, struct 
 	if (env->is_live && (fstatfs(self->proc_fd, &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC))
 		return err_set(err, ENODEV, "no procfs is mounted on /proc");
 	if (env->is_live && !kernel_file_is_our_proc(self->proc_fd))
-		return err_set(err, ENODEV,
-		               "/proc shows the processes of another pid namespace");
+		return err_set(err, ENODEV, "procfs of another pid namespace");
 	self->reader = env->reader;
 	self->commands = command_cache_new(env->reader, 0);
 	self->children.max = KERNEL_FILE_MAX;
