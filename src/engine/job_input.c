@@ -64,10 +64,31 @@ static int end_former_attempt(struct engine *e, const struct job_row *row,
 
 /* ---- the process that opens it --------------------------------------------------------------- */
 
+/* A job lasts as long as its first process, which therefore stays in it. */
+static int check_opener(const struct jobs *jobs, const struct job_row *row, struct proc_id opener,
+                        struct err *err)
+{
+	if (watch_target_check_member(jobs->reader, opener.pid, err) < 0)
+		return -err->code;
+	if (!opener.start_ticks)
+		process_lookup_find_start(jobs->reader, &opener);
+	vec_each(&jobs->roster.rows, other) {
+		const struct job *job = &(*other)->job;
+
+		if (*other != row && !job->has_recorder && job->status == JOB_RUNNING &&
+		    proc_id_eq(job->root, opener))
+			return err_set(err, EALREADY,
+			               "process %d is the first process of job '%s'", opener.pid,
+			               job->id);
+	}
+	return 0;
+}
+
 /* A wrapper reports what its command used at the end; any other process works in the sheet itself, and
  * its counters are read. A job that another recorder writes into our store is accounted for there. */
 static void begin_account(struct engine *e, struct job_row *row, struct sheet *sheet,
-                          struct proc_id opener, const struct sheet_use *former)
+                          struct proc_id opener, const struct sheet_use *former,
+                          bool overlaps)
 {
 	struct watched_job *w = row->watched;
 	struct proc_readings now;
@@ -82,6 +103,8 @@ static void begin_account(struct engine *e, struct job_row *row, struct sheet *s
 	                               is_read ? &now : NULL, clock_boot_ns());
 	if (!account)
 		return;
+	if (overlaps)
+		account->lack = SHEET_LACKS_OVERLAP;
 	account->is_late = row->job.has_recorder; /* which reports it a moment later */
 	account->counts_waited = !account->is_late &&
 	                         process_lookup_waited(engine_jobs(e)->reader, opener,
@@ -99,16 +122,23 @@ static void enter_sheet(struct engine *e, struct job_row *row, struct sheet *she
 {
 	struct jobs *jobs = engine_jobs(e);
 	const struct job_ref to = { row->job.handle, sheet->num };
+	struct watched_job *other;
+	bool overlaps = false;
 	struct job_ref was;
 
 	if (!id.start_ticks)
 		process_lookup_find_start(jobs->reader, &id);
 	engine_read_events(e);
 	was = job_roster_find(&jobs->roster, id);
-	if (was.job == row->job.handle)
+	other = was.job == to.job ? NULL : jobs_get(jobs, was.job);
+	if (was.job == to.job)
 		sheet->outer = was.sheet == sheet->num ? former->outer : was.sheet;
+	if (other) {
+		overlaps = sheet_accounts_overlap(&other->sheet_accounts, id);
+		jobs_leave(jobs, id, sampler_last(engine_sampler(e)));
+	}
 	members_add(&jobs->members, &jobs->roster, id, to);
-	begin_account(e, row, sheet, id, &former->own);
+	begin_account(e, row, sheet, id, &former->own, overlaps);
 	if (was.job != to.job)
 		jobs_join(jobs, to, id, sampler_last(engine_sampler(e)));
 	if (row->job.has_recorder && was.job == to.job)
@@ -161,8 +191,7 @@ int job_input_begin_sheet(struct engine *e, const struct job_input_sheet *begun,
 
 	if (row->job.status != JOB_RUNNING)
 		return err_set(err, EALREADY, "job '%s' ended before", row->job.id);
-	if (begun->opener.pid &&
-	    watch_target_check_member(jobs->reader, begun->opener.pid, err) < 0)
+	if (begun->opener.pid && check_opener(jobs, row, begun->opener, err) < 0)
 		return -err->code;
 	if (known && end_former_attempt(e, row, begun, err) < 0)
 		return -err->code;

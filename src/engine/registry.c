@@ -198,6 +198,8 @@ int registry_start(struct engine *e, const struct job *job, pid_t pid, job_handl
 	engine_read_events(e);
 	find_parent(jobs, &w->row->job);
 	*ret = w->row->job.handle;
+	if (!job->has_recorder) /* to which it belongs from its start on */
+		jobs_leave(jobs, root, sampler_last(engine_sampler(e)));
 	if (root.pid)
 		jobs_add_tree(jobs, *ret, root, sampler_last(engine_sampler(e)));
 	if (root.pid && job->has_recorder)

@@ -26,10 +26,18 @@ static bool has_begun(const struct accounting *t, struct proc_id id)
 	return map_get(&t->baseline_cpu, proc_key(id), &cpu_ns);
 }
 
-/* It is older, and what it used before it joined is not known. */
+/* … and what it did elsewhere is not subtracted yet. */
+static bool has_left(const struct accounting *t, struct proc_id id)
+{
+	uint64_t is_back;
+
+	return map_get(&t->left, proc_key(id), &is_back);
+}
+
+/* It is older, or was in another job meanwhile, and what it used before it joined is not known. */
 static bool is_unclear(const struct accounting *t, struct proc_id id)
 {
-	return accounting_is_older(t, id) && !has_begun(t, id);
+	return has_left(t, id) || (accounting_is_older(t, id) && !has_begun(t, id));
 }
 
 /* … a counter, since it joined. */
@@ -47,6 +55,8 @@ bool accounting_mark_counts(const struct accounting *t, struct proc_id id, uint6
 {
 	uint64_t begun_bytes;
 
+	if (has_left(t, id))
+		return false;
 	if (map_get(&t->baseline_peak, proc_key(id), &begun_bytes))
 		return mark_bytes > begun_bytes + MARK_NOISE_BYTES;
 	return !accounting_is_older(t, id) && !has_begun(t, id);
@@ -149,7 +159,8 @@ void accounting_take_event(struct accounting *t, const struct event *e)
 	if (e->kind == EVENT_EXIT) {
 		take_exit(t, e);
 	} else if (e->kind == EVENT_TOTALS) { /* the exit was reported before, without them */
-		t->without_cpu -= t->without_cpu > 0 && readings_has(&e->final, PROC_CPU_TIME);
+		t->without_cpu -= t->without_cpu > 0 && readings_has(&e->final, PROC_CPU_TIME) &&
+		                  !is_unclear(t, e->id);
 		take_totals(t, e);
 	} else if (e->kind == EVENT_SPAWN) {
 		failure_owner_birth(&t->failures, e->id.pid, e->ppid);
@@ -187,11 +198,24 @@ void accounting_take_usage(struct accounting *t, struct proc_id id, const char *
 	take_seen(t, id, comm, now);
 }
 
+/* It was in another job meanwhile. */
+static void begin_anew(struct accounting *t, struct proc_id id)
+{
+	struct map *begun[] = { &t->baseline_cpu, &t->baseline_peak, &t->baseline_read,
+		                &t->baseline_written };
+
+	map_del(&t->left, proc_key(id));
+	for (size_t i = 0; i < ARRAY_LEN(begun); i++)
+		map_del(begun[i], proc_key(id));
+}
+
 void accounting_begin_process(struct accounting *t, struct proc_id id, const char *comm,
                               const struct proc_readings *now)
 {
 	if (t->baseline_cpu.len >= SEEN_MAX)
 		return;
+	if (has_left(t, id))
+		begin_anew(t, id);
 	if (!has_begun(t, id)) {
 		map_put(&t->baseline_cpu, proc_key(id), readings_or(now, PROC_CPU_TIME, 0));
 		map_put(&t->baseline_read, proc_key(id), readings_or(now, PROC_READ_BYTES, 0));
@@ -201,12 +225,45 @@ void accounting_begin_process(struct accounting *t, struct proc_id id, const cha
 	take_seen(t, id, comm, now);
 }
 
+static void take_living(struct accounting *t, struct proc_id id, const char *comm,
+                        const struct proc_readings *now)
+{
+	if (!is_unclear(t, id)) {
+		accounting_take_usage(t, id, comm, now);
+		return;
+	}
+	t->lacks_begin = true;
+	accounting_begin_process(t, id, comm, now);
+}
+
+void accounting_leave(struct accounting *t, struct proc_id id, const char *comm,
+                      const struct proc_readings *now)
+{
+	uint64_t used_ns = 0;
+
+	if (now)
+		take_living(t, id, comm, now);
+	if (map_get(&t->seen, proc_key(id), &used_ns))
+		map_del(&t->seen, proc_key(id));
+	t->seen_cpu_ns -= used_ns;
+	t->ended_cpu_ns += used_ns;
+	if (t->left.len < SEEN_MAX)
+		map_put(&t->left, proc_key(id), false);
+}
+
+bool accounting_take_back(struct accounting *t, struct proc_id id)
+{
+	uint64_t is_back;
+
+	if (!map_get(&t->left, proc_key(id), &is_back) || is_back)
+		return false;
+	map_put(&t->left, proc_key(id), true);
+	return true;
+}
+
 void accounting_take_process(struct accounting *t, const struct proc_snap *p)
 {
-	if (is_unclear(t, p->s.id))
-		accounting_begin_process(t, p->s.id, p->s.comm, &p->s.r);
-	else
-		accounting_take_usage(t, p->s.id, p->s.comm, &p->s.r);
+	take_living(t, p->s.id, p->s.comm, &p->s.r);
 	t->has_older |= accounting_is_older(t, p->s.id);
 	t->living_cpu_ns += readings_or(&p->s.r, PROC_CPU_TIME, 0) + p->s.waited_cpu_ns;
 	t->has_io |= readings_has(&p->s.r, PROC_READ_BYTES);
@@ -301,4 +358,5 @@ void accounting_done(struct accounting *t)
 	map_done(&t->baseline_peak);
 	map_done(&t->baseline_read);
 	map_done(&t->baseline_written);
+	map_done(&t->left);
 }

@@ -36,6 +36,7 @@ struct accounting {
 	struct map
 		baseline_peak; /* proc_key → the kernel's mark of its peak then, once it is known */
 	struct map baseline_read, baseline_written; /* proc_key → its I/O then */
+	struct map left; /* proc_key of those that another job took over → whether it is back */
 
 	uint64_t reaped_user_ns, reaped_system_ns, reaped_peak_bytes; /* from wait4 */
 	uint64_t
@@ -48,6 +49,7 @@ struct accounting {
 	uint64_t living_read_bytes, living_written_bytes, living_cpu_ns; /* at this tick */
 	uint64_t read_bytes, written_bytes, tree_cpu_ns;                 /* the most so far */
 	bool has_io;
+	bool lacks_begin; /* … and was found when it had been in the job for a while */
 	bool has_older; /* a process is older than the job: what it had before is not known */
 };
 
@@ -60,6 +62,11 @@ void accounting_take_process(struct accounting *t, const struct proc_snap *p);
 void accounting_begin_process(struct accounting *t, struct proc_id id, const char *comm,
                               const struct proc_readings *now);
 bool accounting_is_older(const struct accounting *t, struct proc_id id);
+/* A process leaves the job while that runs: its usage until `now` stays. NULL: it could not be read. */
+void accounting_leave(struct accounting *t, struct proc_id id, const char *comm,
+                      const struct proc_readings *now);
+/* It is back, and begins again when its usage is read. False: it was not away. */
+bool accounting_take_back(struct accounting *t, struct proc_id id);
 /* Whether the kernel's mark of its peak is of the job: it rose since the process joined. */
 bool accounting_mark_counts(const struct accounting *t, struct proc_id id, uint64_t mark_bytes);
 /* The final usage of a process, to which nothing will be added. */

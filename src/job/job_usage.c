@@ -37,7 +37,7 @@ static void take_process_cpu(struct job_usage *u, const struct accounting *t,
 {
 	uint64_t reaped_ns = t->reaped_user_ns + t->reaped_system_ns;
 	uint64_t listed_ns = t->ended_cpu_ns + t->seen_cpu_ns;
-	bool is_exact = all_ended(t, from) && t->without_cpu == 0;
+	bool is_exact = all_ended(t, from) && t->without_cpu == 0 && !t->lacks_begin;
 
 	/* A child that ends while its parent is read may be in both: the end counts without. Until then it
 	 * does not fall, though the last process may have ended a moment before the job. */

@@ -308,6 +308,27 @@ void jobs_gather_in_sheet(struct jobs *jobs, struct watched_job *w, uint32_t num
 	vec_done(&free_ones);
 }
 
+void jobs_leave(struct jobs *jobs, struct proc_id id, const struct sample *last)
+{
+	struct watched_job *w = jobs_get(jobs, job_roster_find(&jobs->roster, id).job);
+	struct proc_readings now;
+	char comm[COMM_LEN];
+	bool is_read;
+
+	if (!w)
+		return;
+	if (!w->row->closed_boot_ns) {
+		watched_job_take_back(w, id);
+		is_read = process_lookup_usage(jobs->reader, id, &now);
+		name_of(jobs, id, last, comm);
+		accounting_leave(&w->accounting, id, comm, is_read ? &now : NULL);
+		sheet_accounts_leave(&w->sheet_accounts, id, is_read ? &now : NULL,
+		                     clock_boot_ns());
+	}
+	members_part(&jobs->members, &jobs->roster, id);
+	w->released++;
+}
+
 void jobs_add_tree(struct jobs *jobs, job_handle job, struct proc_id root,
                    const struct sample *last)
 {
@@ -354,6 +375,7 @@ void jobs_join(struct jobs *jobs, struct job_ref to, struct proc_id id, const st
 {
 	struct watched_job *w = jobs_get(jobs, to.job);
 
+	watched_job_take_back(w, id);
 	begin_process(jobs, w, id, last);
 	add_descendants(jobs, to, id, last, w);
 	if (!w->row->job.root.pid) /* the first such process stands for it */

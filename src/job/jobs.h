@@ -85,6 +85,8 @@ void jobs_gather_in_sheet(struct jobs *jobs, struct watched_job *w, uint32_t num
 /* A process that an orchestrator has started for the job joins it, with its descendants that are in none;
  * it is a member already. */
 void jobs_join(struct jobs *jobs, struct job_ref to, struct proc_id id, const struct sample *last);
+/* A member is about to become that of another job: its usage until now stays with the one that it is in. */
+void jobs_leave(struct jobs *jobs, struct proc_id id, const struct sample *last);
 /* For members that are older than the job, only what they use from now on counts. */
 void jobs_begin_members(struct jobs *jobs, struct watched_job *w, const struct sample *last);
 /* Ends the membership of its processes: their usage so far is read, and after the next snapshot

@@ -126,6 +126,8 @@ static void account_event(struct watched_job *w, const struct event *e)
 	if (is_after_close(w, e))
 		return;
 	accounting_take_event(&w->accounting, e);
+	if (e->kind == EVENT_EXIT)
+		watched_job_take_back(w, e->id);
 	end_facts_take(&w->end_facts, e);
 }
 
@@ -178,6 +180,7 @@ static void account_processes(struct jobs *jobs, const struct snapshot *snap)
 
 		if (!w || !keeps_accounts(w) || w->row->closed_boot_ns)
 			continue;
+		watched_job_take_back(w, p->s.id);
 		accounting_take_process(&w->accounting, p);
 		w->tasks += readings_or(&p->s.r, PROC_THREADS, 1);
 		if (p->is_joined && !w->row->job.is_stored_by_other)

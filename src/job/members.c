@@ -67,16 +67,24 @@ void members_add(struct members *m, struct job_roster *t, struct proc_id id, str
 	job_roster_assign(t, id, ref);
 }
 
-void members_drop(struct members *m, struct job_roster *t, struct proc_id id)
+void members_part(struct members *m, struct job_roster *t, struct proc_id id)
 {
 	struct job_row *row = row_of(t, id);
 
 	if (!row)
 		return;
-	row->processes--;
 	row->living -= is_living(m, id);
 	map_del(&m->living, (uint64_t)id.pid);
 	job_roster_forget(t, id);
+}
+
+void members_drop(struct members *m, struct job_roster *t, struct proc_id id)
+{
+	struct job_row *row = row_of(t, id);
+
+	if (row)
+		row->processes--;
+	members_part(m, t, id);
 }
 
 #define GRAVES_SOUGHT 4096 /* the latest: more would take too long for each of many */

@@ -23,6 +23,8 @@ void members_add(struct members *m, struct job_roster *t, struct proc_id id, str
 /* Marks a process as ended; one that ended before stays as it is. */
 void members_mark_ended(struct members *m, const struct job_roster *t, struct proc_id id,
                         uint64_t since_boot_ns);
+/* Removes a living process that another job is about to take over; it stays counted in its own. */
+void members_part(struct members *m, struct job_roster *t, struct proc_id id);
 /* Forgets a process that never was a member. */
 void members_drop(struct members *m, struct job_roster *t, struct proc_id id);
 /* A process whose children belong to a job though it does not itself, such as this one. A process

@@ -66,25 +66,30 @@ static void forget_sheet(struct sheet_accounts *t, uint32_t num)
 	t->len = kept;
 }
 
+bool sheet_accounts_overlap(struct sheet_accounts *t, struct proc_id opener)
+{
+	bool overlaps = false;
+
+	vec_each(t, a) {
+		if (a->closed_boot_ns || a->is_joined || !proc_id_eq(a->id, opener))
+			continue;
+		a->lack = SHEET_LACKS_OVERLAP;
+		overlaps = true;
+	}
+	return overlaps;
+}
+
 struct sheet_account *sheet_accounts_begin(struct sheet_accounts *t, uint32_t num,
                                            struct proc_id opener, const struct proc_readings *at,
                                            uint64_t now_boot_ns)
 {
 	struct sheet_account *a;
-	bool overlaps = false;
+	bool overlaps;
 
 	forget_sheet(t, num); /* an earlier attempt */
+	overlaps = sheet_accounts_overlap(t, opener);
 	a = add(t, num, opener, at, now_boot_ns);
-	if (!a)
-		return NULL;
-	vec_each(t, other) {
-		if (other == a || other->closed_boot_ns || other->is_joined ||
-		    !proc_id_eq(other->id, opener))
-			continue;
-		other->lack = SHEET_LACKS_OVERLAP;
-		overlaps = true;
-	}
-	if (overlaps)
+	if (a && overlaps)
 		a->lack = SHEET_LACKS_OVERLAP;
 	return a;
 }
@@ -143,6 +148,14 @@ void sheet_account_end(struct sheet_account *a, const struct proc_readings *at,
 	take_memory(a, at);
 	take_mean(a, now_boot_ns);
 	a->is_final = true;
+}
+
+void sheet_accounts_leave(struct sheet_accounts *t, struct proc_id id,
+                          const struct proc_readings *at, uint64_t now_boot_ns)
+{
+	vec_each(t, a)
+		if (proc_id_eq(a->id, id))
+			sheet_account_end(a, at, now_boot_ns);
 }
 
 static void take_process(struct sheet_account *a, const struct proc_snap *p)
@@ -223,7 +236,7 @@ static struct sheet_use use_of(const struct sheet_account *a)
 static bool is_same(const struct sheet_use *a, const struct sheet_use *b)
 {
 	return !memcmp(a->figures, b->figures, sizeof a->figures) && a->lack == b->lack &&
-	       a->waited_cpu_ns == b->waited_cpu_ns &&
+	       a->waited_cpu_ns == b->waited_cpu_ns && a->processes == b->processes &&
 	       (a->max_cpu_ratio == b->max_cpu_ratio ||
 	        (isnan(a->max_cpu_ratio) && isnan(b->max_cpu_ratio)));
 }
@@ -234,6 +247,7 @@ static struct sheet_use use_of_all(const struct sheet_accounts *t,
                                    const struct sheet_account *first)
 {
 	struct sheet_use all = use_of(first);
+	uint64_t processes = 1;
 
 	vec_each(t, a) {
 		struct sheet_use use;
@@ -242,7 +256,9 @@ static struct sheet_use use_of_all(const struct sheet_accounts *t,
 			continue;
 		use = use_of(a);
 		sheet_use_add(&all, &use);
+		processes++;
 	}
+	all.processes = MAX(processes, first->has_before ? first->before.processes : 0);
 	vec_each(t, a)
 		if (a->num == first->num && a->is_joined)
 			all.figures[SHEET_FIGURE_READ] = all.figures[SHEET_FIGURE_WRITTEN] =

@@ -36,6 +36,12 @@ struct sheet_accounts {
 struct sheet_account *sheet_accounts_begin(struct sheet_accounts *t, uint32_t num,
                                            struct proc_id opener, const struct proc_readings *at,
                                            uint64_t now_boot_ns);
+/* The process opens a sheet beside those that it has open here: of none of them the usage is known. False:
+ * it has none open. */
+bool sheet_accounts_overlap(struct sheet_accounts *t, struct proc_id opener);
+/* The process leaves the job; at NULL: as for sheet_account_end(). */
+void sheet_accounts_leave(struct sheet_accounts *t, struct proc_id id,
+                          const struct proc_readings *at, uint64_t now_boot_ns);
 /* Another process that is older takes part in the sheet from now on. */
 void sheet_accounts_join(struct sheet_accounts *t, uint32_t num, struct proc_id id,
                          const struct proc_readings *at, uint64_t now_boot_ns);

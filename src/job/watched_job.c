@@ -70,6 +70,14 @@ void watched_job_end(struct watched_job *w, const struct job_end *how)
 	watched_job_show_all_sheets(w);
 }
 
+void watched_job_take_back(struct watched_job *w, struct proc_id id)
+{
+	if (!accounting_take_back(&w->accounting, id))
+		return;
+	w->row->processes--;
+	w->released--;
+}
+
 void watched_job_sheets_are_shown(struct watched_job *w)
 {
 	if (!w->row->has_news)

@@ -76,6 +76,8 @@ void watched_job_watch_oom(struct watched_job *w, int root_fd, pid_t pid);
 /* Ends the job, or corrects its end if it is called again. Sheets that are open fail with the first
  * end, and all of them are put into the next snapshot: there may be no later one. */
 void watched_job_end(struct watched_job *w, const struct job_end *how);
+/* If the process had left the job for another, it is counted already. */
+void watched_job_take_back(struct watched_job *w, struct proc_id id);
 /* The sheets in the snapshot need not be put into the next. */
 void watched_job_sheets_are_shown(struct watched_job *w);
 /* All of them are put into the next snapshot, because it is the last one or because some were lost. */

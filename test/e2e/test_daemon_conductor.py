@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -200,3 +202,109 @@ def test_the_end_of_a_job_is_the_end_of_its_open_sheets_for_all_subscribers(daem
 		heard = [ear.read()["params"] for _ in range(4)]
 	ends = {e["data"]["sheet_num"]: (e["event"], e["data"]["status"]) for e in heard[2:]}
 	assert ends == {1: ("sheet.failed", status), 2: ("sheet.failed", status)}
+
+
+# Burns as many ms of CPU time as it is asked to, with as many MiB that it gives back.
+WORKER = """
+import sys, time
+for line in sys.stdin:
+	ms, mib = map(int, line.split())
+	block = bytearray(b"x") * (mib << 20)
+	del block
+	until = time.process_time() + ms / 1000
+	while time.process_time() < until: pass
+	print("done", flush=True)
+"""
+
+
+class Worker:
+	def __init__(self, children, uid):
+		self.process = children.python(WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, user=uid)
+		self.pid = self.process.pid
+		self.work(1, 0)
+
+	def cpu(self):
+		"""By the kernel's clock of the process."""
+		return time.clock_gettime(~self.pid << 3 | 2)
+
+	def work(self, ms, mib):
+		"""How much CPU time it took."""
+		before = self.cpu()
+		print(ms, mib, file=self.process.stdin, flush=True)
+		assert self.process.stdout.readline() == "done\n"
+		return self.cpu() - before
+
+
+@pytest.mark.parametrize("uid", [0, NOBODY])
+def test_a_worker_counts_in_each_job_that_it_works_for_while_it_does(daemon, children, uid):
+	worker = Worker(children, uid)
+	used = {"first": 0.0, "second": 0.0}
+	with daemon.line(uid) as line:
+		for job_id in used:
+			line.call("job.start", job_id=job_id)
+		for num, job_id, ms, mib in ((1, "first", 300, 200), (1, "second", 100, 0), (2, "first", 200, 0), (2, "second", 400, 100)):
+			assert "result" in line.call("sheet.started", job_id=job_id, sheet_num=num, pid=worker.pid)
+			used[job_id] += worker.work(ms, mib)
+			if num == 1:
+				daemon.wait_ticks()
+			assert "result" in line.call("sheet.completed", job_id=job_id, sheet_num=num)
+		for job_id in used:
+			line.call("job.end", job_id=job_id)
+	for job_id, largest in (("first", 200), ("second", 100)):
+		row = stored(daemon, job_id)
+		assert abs(row["cpu_seconds"] - used[job_id]) < 0.03, (row, used)
+		assert row["processes"] == 1, row
+		assert row["peak_rss_mb"] < largest + 60, row
+		sheets = json.loads(daemon.proctor("sql", "--json", "SELECT cpu_seconds FROM sheets WHERE job_id = '%s'" % job_id).stdout)
+		assert abs(sum(sheet["cpu_seconds"] for sheet in sheets) - used[job_id]) < 0.03, (sheets, used)
+
+
+@pytest.mark.parametrize("uid", [0, NOBODY])
+def test_sheets_of_two_jobs_that_overlap_in_one_process_have_no_figures(daemon, children, uid):
+	worker = Worker(children, uid)
+	with daemon.line(uid) as line:
+		for job_id in ("first", "second"):
+			line.call("job.start", job_id=job_id)
+			assert "result" in line.call("sheet.started", job_id=job_id, sheet_num=1, pid=worker.pid)
+			worker.work(200, 0)
+		for job_id in ("first", "second"):
+			line.call("sheet.completed", job_id=job_id, sheet_num=1)
+			line.call("job.end", job_id=job_id)
+	for job_id in ("first", "second"):
+		assert 0.18 < stored(daemon, job_id)["cpu_seconds"] < 0.3  # it is in one job at a time
+	sheets = json.loads(daemon.proctor("sql", "--json", "SELECT cpu_seconds, missing_reason FROM sheets").stdout)
+	assert len(sheets) == 2 and all(s["cpu_seconds"] is None and "overlap" in s["missing_reason"] for s in sheets), sheets
+
+
+def test_the_first_process_of_a_running_job_stays_in_it(daemon, children):
+	worker = Worker(children, 0)
+	with daemon.line() as line:
+		line.call("job.start", job_id="own", pid=worker.pid)
+		line.call("job.start", job_id="other")
+		refused = line.call("sheet.started", job_id="other", sheet_num=1, pid=worker.pid)
+		assert refused["error"]["data"]["code"] == "conflict" and "'own'" in refused["error"]["message"]
+		worker.process.stdin.close()
+		worker.process.wait()
+		wait_for(lambda: jobs_of(daemon)["own"]["status"] == "completed")
+
+
+@pytest.mark.parametrize("uid", [0, NOBODY])
+def test_an_inner_job_is_no_part_of_the_job_that_its_process_comes_from(daemon, children, uid):
+	shell = children.spawn(["sh", "-c", "%s -c \"$WORKER\"; :" % sys.executable],
+			       stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, user=uid, env={**os.environ, "WORKER": WORKER})
+	work = lambda ms: (print(ms, 0, file=shell.stdin, flush=True), shell.stdout.readline())
+	with daemon.line(uid) as line:
+		line.call("job.start", job_id="outer", pid=shell.pid)
+		work(200)
+		inner = int(Path("/proc/%d/task/%d/children" % (shell.pid, shell.pid)).read_text(encoding="ascii"))
+		assert line.call("job.start", job_id="inner", pid=inner)["result"]["status"] == "running"
+		work(400)
+		line.call("job.end", job_id="inner")
+		daemon.wait_ticks(2)
+		work(100)
+		shell.stdin.close()
+		shell.wait()
+		wait_for(lambda: jobs_of(daemon)["outer"]["status"] == "completed")
+	assert 0.4 <= stored(daemon, "inner")["cpu_seconds"] < 0.45
+	outer = stored(daemon, "outer")
+	assert 0.2 <= outer["cpu_seconds"] < 0.4 and outer["processes"] == 2, outer

@@ -533,6 +533,56 @@ static void test_accounting__counts_an_older_process_from_where_it_joined(void *
 	accounting_done(&t);
 }
 
+static void test_accounting__leaves_out_what_a_process_did_in_another_job(void **state)
+{
+	struct accounting t = { .started_boot_ns = NS_PER_S, .counts_from_start = true };
+	const struct proc_id id = { 10, 500 };
+	struct proc_readings gone = readings_of(2 * NS_PER_S, MIB_BYTES(11), MIB_BYTES(11));
+	struct proc_readings back = readings_of(5 * NS_PER_S, MIB_BYTES(11), MIB_BYTES(311));
+	struct proc_snap found = { .s = { .id = id, .r = back } };
+	struct snapshot snap = { .events_only = true };
+	struct job job = { 0 };
+
+	(void)state;
+	accounting_leave(&t, id, "worker", &gone);
+	assert_true(accounting_take_back(&t, id));
+	assert_false(accounting_take_back(&t, id));
+	accounting_take_process(&t, &found);
+	add_end(&snap, 10, 6 * NS_PER_S, MIB_BYTES(311));
+	snap.events.at[0].id = id;
+	feed(&t, &snap, 0);
+	figures_of(
+		&t, &(struct job_usage_sources){ .processes = 1, .births_are_reported = true },
+		&job);
+	ASSERT_FIGURE(job, CPU, 3 * NS_PER_S, AT_LEAST); /* it was found some time after it was back */
+	ASSERT_FIGURE(job, PEAK_RSS, MIB_BYTES(11), AT_LEAST);
+	snapshot_done(&snap);
+	accounting_done(&t);
+}
+
+/* Its end comes before a tick finds it. */
+static void test_accounting__does_not_count_an_end_in_full_that_came_back_unread(void **state)
+{
+	struct accounting t = { .started_boot_ns = NS_PER_S, .counts_from_start = true };
+	const struct proc_id id = { 10, 500 };
+	struct proc_readings gone = readings_of(2 * NS_PER_S, MIB_BYTES(11), MIB_BYTES(11));
+	struct snapshot snap = { .events_only = true };
+	struct job job = { 0 };
+
+	(void)state;
+	accounting_leave(&t, id, "worker", &gone);
+	add_end(&snap, 10, 6 * NS_PER_S, MIB_BYTES(311));
+	snap.events.at[0].id = id;
+	feed(&t, &snap, 0);
+	figures_of(
+		&t, &(struct job_usage_sources){ .processes = 1, .births_are_reported = true },
+		&job);
+	ASSERT_FIGURE(job, CPU, 2 * NS_PER_S, AT_LEAST);
+	ASSERT_FIGURE(job, PEAK_RSS, MIB_BYTES(11), AT_LEAST);
+	snapshot_done(&snap);
+	accounting_done(&t);
+}
+
 static void test_accounting__takes_the_mark_of_an_older_process_that_rose(void **state)
 {
 	struct accounting t = { .started_boot_ns = 100 * NS_PER_S, .counts_from_start = true };
@@ -618,6 +668,8 @@ RUN_TESTS(TEST(test_accounting__takes_a_sample_that_is_newer_than_the_mark),
           TEST(test_accounting__does_not_count_one_that_ended_as_left_behind),
           TEST(test_accounting__does_not_take_the_first_mark_of_an_older_process_for_a_rise),
           TEST(test_accounting__counts_an_older_process_from_where_it_joined),
+          TEST(test_accounting__leaves_out_what_a_process_did_in_another_job),
+          TEST(test_accounting__does_not_count_an_end_in_full_that_came_back_unread),
           TEST(test_accounting__takes_the_mark_of_an_older_process_that_rose),
           TEST(test_accounting__takes_back_no_peak_that_a_tick_saw),
           TEST(test_accounting__may_name_a_leftover_process_the_largest),
