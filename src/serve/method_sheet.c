@@ -80,16 +80,28 @@ static void answer_and_publish(struct methods *m, job_handle job, uint32_t num, 
 		methods_publish_sheet(m, &row->job, sheet);
 }
 
+/* Whether the sheet is that of the job's processes: the caller only reports it. */
+static bool is_reported(const struct methods *m, const struct rpc_server_peer *peer,
+                        const struct job *job)
+{
+	struct proc_id caller = { .pid = peer->pid };
+
+	if (job->has_recorder || !job->root.pid)
+		return true;
+	process_lookup_find_start(engine_jobs(m->host.engine)->reader, &caller);
+	return proc_id_eq(caller, job->registrar) &&
+	       jobs_find_process(engine_jobs(m->host.engine), caller.pid) != job->handle;
+}
+
 /* A recorder reports sheets that others opened, and some whose opener is gone. The caller is in no job that has
- * no process of its own. */
+ * no process of its own, nor in one that it has registered for another process. */
 static int find_opener(const struct methods *m, const struct rpc_server_peer *peer,
                        const json_t *params, struct job_input_sheet *begun, struct err *err)
 {
 	const struct job *job = methods_job(m, begun->job);
 	uid_t owner;
 
-	if ((job->has_recorder || !job->root.pid) && m->host.daemon &&
-	    !rpc_params_has(params, "pid"))
+	if (m->host.daemon && !rpc_params_has(params, "pid") && is_reported(m, peer, job))
 		return 0;
 	if (methods_find_member(m, peer, params, &begun->opener, &owner, err) == 0)
 		return 0;

@@ -79,7 +79,7 @@ static void build_parts(struct buf *sql)
 
 static void build_set_use(struct buf *sql)
 {
-	buf_puts(sql, "UPDATE sheet SET processes = ?3, max_cpu = ?4");
+	buf_puts(sql, "UPDATE sheet SET processes = max(coalesce(processes, 0), ?3), max_cpu = ?4");
 	for (size_t i = 0; i < SHEET_FIGURE_COUNT; i++)
 		buf_printf(sql, ", %s = ?%zu, %s_q = ?%zu", sheet_columns[i], 2 * i + 5,
 		           sheet_columns[i], 2 * i + 6);
@@ -114,8 +114,10 @@ static int put_row(struct store *st, const struct sheet *sheet, int64_t job, str
 		own, ARRAY_LEN(own), err);
 }
 
-/* Its own part, and the sums over those that were born in it. */
-static int sum_one(struct store *st, int64_t job, int64_t num, struct err *err)
+/* Its own part, and the sums over those that were born in it. A process has the first of its sheets: those that were in
+ * another one before are counted only in the sheet that is shown (`live`; NULL: it was shown before). */
+static int sum_one(struct store *st, int64_t job, int64_t num, const struct sheet *live,
+                   struct err *err)
 {
 	sqlite3_stmt *stmt = statement_get(st, &statements[PARTS], err);
 	int64_t values[2 * SHEET_FIGURE_COUNT];
@@ -131,6 +133,8 @@ static int sum_one(struct store *st, int64_t job, int64_t num, struct err *err)
 		return r;
 	sheet_columns_read_parts(stmt, 1, &own, &use);
 	sqlite3_reset(stmt);
+	if (live && !own.is_wrapper && live->own.processes > own.own.processes)
+		use.processes += live->own.processes - own.own.processes;
 	sheet_columns_values(&use, values);
 	return statement_run_ints(st, &statements[SET_USE],
 	                          BINDS(bind_int(job), bind_int(num),
@@ -149,7 +153,7 @@ int sheet_table_sum_all(struct store *st, int64_t job, struct err *err)
 		                    err);
 		if (num <= 0)
 			return (int)num;
-		r = sum_one(st, job, num, err);
+		r = sum_one(st, job, num, NULL, err);
 	}
 	return r;
 }
@@ -171,7 +175,7 @@ static int put(struct store *st, const struct snapshot *snap, struct err *err)
 			r = live_processes_flush_totals(st, live_processes_at(st, snap), 0, err);
 		is_flushed = true;
 		if (r == 0)
-			r = sum_one(st, job, sheet->num, err);
+			r = sum_one(st, job, sheet->num, sheet, err);
 		if (r < 0)
 			return r;
 	}

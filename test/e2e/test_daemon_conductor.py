@@ -276,6 +276,27 @@ def test_sheets_of_two_jobs_that_overlap_in_one_process_have_no_figures(daemon, 
 	assert len(sheets) == 2 and all(s["cpu_seconds"] is None and "overlap" in s["missing_reason"] for s in sheets), sheets
 
 
+@pytest.mark.parametrize("uid", [0, NOBODY])
+def test_an_orchestrator_that_reports_the_sheets_of_its_jobs_is_in_none(daemon, children, uid):
+	workers = {job_id: Worker(children, uid) for job_id in ("first", "second")}
+	used = {}
+	with daemon.line(uid) as line:
+		for job_id, worker in workers.items():
+			line.call("job.start", job_id=job_id, pid=worker.pid)
+			assert "result" in line.call("sheet.started", job_id=job_id, sheet_num=1)
+		assert os.getpid() not in {p["pid"] for job_id in workers for p in processes_of(daemon, job_id)}
+		for job_id, ms in (("first", 300), ("second", 100)):
+			used[job_id] = workers[job_id].work(ms, 0)
+			line.call("sheet.completed", job_id=job_id, sheet_num=1)
+		for job_id in workers:
+			line.call("job.end", job_id=job_id)
+	for job_id, cpu in used.items():
+		row = stored(daemon, job_id)
+		assert row["processes"] == 1 and abs(row["cpu_seconds"] - cpu) < 0.03, (row, used)
+		sheet, = json.loads(daemon.proctor("sql", "--json", "SELECT * FROM sheets WHERE job_id = '%s'" % job_id).stdout)
+		assert sheet["processes"] == 1 and abs(sheet["cpu_seconds"] - cpu) < 0.03, (sheet, used)
+
+
 def test_the_first_process_of_a_running_job_stays_in_it(daemon, children):
 	worker = Worker(children, 0)
 	with daemon.line() as line:
