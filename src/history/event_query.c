@@ -2,6 +2,7 @@
 /* Events, all or those of one job, in the order of their time. */
 #include "history/history_handle.h"
 #include "history/job_query.h"
+#include "schema/schema_format.h"
 #include "sqlite/record_column.h"
 
 /* A recorder reports on a job from a little before it begins until after it ends. */
@@ -46,16 +47,27 @@ static const char *job_uid(const struct history *r)
 	               : "(SELECT j.uid FROM job j WHERE j.job_id = p.job_id)";
 }
 
+/* Whether the event is none of the job that its process was in. Before version 5 that is not known. */
+static const char *is_late(const struct history *r)
+{
+	return db_has_column(r->db, "process", "job")
+	               ? SCHEMA_EVENT_IS_LATE("(SELECT j.ended FROM job j WHERE j.id = p.job)")
+	               : "0";
+}
+
 static void append_columns(const struct history *r, struct buf *sql)
 {
 	bool is_old = !db_has_column(r->db, "event", "job");
 
 	record_columns_select(sql, &(const struct field_table){ event_rows, event_columns.n - 4 });
-	buf_printf(sql,
-	           is_old ? ", %s, %s, p.sheet, NULL"
-	                  : ", coalesce(%s, (SELECT j.job_id FROM job j WHERE j.id = e.job)),"
-	                    " %s, coalesce(p.sheet, e.sheet), e.name",
-	           history_member_job_id(r), job_uid(r));
+	if (is_old)
+		buf_printf(sql, ", %s, %s, p.sheet, NULL", history_member_job_id(r), job_uid(r));
+	else
+		buf_printf(sql,
+		           ", coalesce(iif(%s, NULL, %s), (SELECT j.job_id FROM job j WHERE j.id = e.job)),"
+		           " iif(%s, NULL, %s), iif(%s, NULL, coalesce(nullif(e.sheet, 0), p.sheet)), e.name",
+		           is_late(r), history_member_job_id(r), is_late(r), job_uid(r),
+		           is_late(r));
 }
 
 /* ?1 is the job, if it is about one. */
@@ -107,8 +119,8 @@ static void append_its_ids(const struct history *r, struct buf *sql)
 
 	buf_printf(sql,
 	           "WITH its(id) AS (SELECT e.id FROM process p JOIN event e ON e.proc = p.id"
-	           " WHERE %s",
-	           history_is_member(r));
+	           " WHERE %s AND NOT %s",
+	           history_is_member(r), is_late(r));
 	if (!is_old)
 		buf_puts(sql, " UNION ALL SELECT e.id FROM job j JOIN event e ON e.job = j.id"
 		              " WHERE j.id = ?1");
@@ -172,11 +184,11 @@ static void append_new_events(const struct history *r, struct buf *sql)
 	append_columns(r, sql);
 	buf_printf(sql,
 	           " FROM event e LEFT JOIN process p ON p.id = e.proc WHERE e.id > ?3"
-	           " AND (?4 = 0 OR ?4 >> e.kind & 1) AND (%s%s OR (e.proc IS NULL%s"
+	           " AND (?4 = 0 OR ?4 >> e.kind & 1) AND ((%s AND NOT %s)%s OR (e.proc IS NULL%s"
 	           " AND EXISTS (SELECT 1 FROM job j WHERE j.id = ?1 AND j.recorder = e.recorder"
 	           " AND e.time >= j.started - %d AND e.time <= coalesce(j.ended, 1e12) + %d)))"
 	           " ORDER BY e.id",
-	           history_is_member(r), is_old ? "" : " OR e.job = ?1",
+	           history_is_member(r), is_late(r), is_old ? "" : " OR e.job = ?1",
 	           is_old ? "" : " AND e.job IS NULL", JOB_MARGIN_S, JOB_MARGIN_S);
 }
 

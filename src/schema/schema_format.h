@@ -91,3 +91,6 @@ static_assert(QUALITY_SAMPLED == 1 && QUALITY_AT_LEAST == 2 && QUALITY_EXACT == 
 	" AND coalesce(j.last_snapshot, 9223372036854775807))"                                     \
 	" LEFT JOIN snapshot s ON s.id = m.snapshot WHERE j.ended IS NOT NULL"                     \
 	" AND m.snapshot"
+
+/* Whether an event `e` of a process is of the time when the job that the process was in had ended. */
+#define SCHEMA_EVENT_IS_LATE(ended) "(e.sheet IS 0 AND e.time > coalesce(" ended ", 1e12))"

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "schema/schema_format.h"
 #include "store/process_table.h"
 #include "store/store_handle.h"
 
@@ -139,6 +140,14 @@ static int set_totals(struct store *st, const struct event *e, int64_t proc, str
 	                                err);
 }
 
+/* Of a process: 0 if that was in no job then, which it may have been before or after. NULL: its first sheet. */
+static struct bind sheet_of(const struct event *e, int64_t proc, int64_t job)
+{
+	bool is_counted = proc || job;
+
+	return bind_int_if(is_counted && (e->sheet || (proc && e->job < 0)), e->sheet);
+}
+
 /* process.id, job.id; 0: none. `payer`: the user that it is counted for. */
 static int put_one(struct store *st, const struct event *e, const char *text, int64_t proc,
                    int64_t job, uint32_t payer, struct err *err)
@@ -162,7 +171,7 @@ static int put_one(struct store *st, const struct event *e, const char *text, in
 	                           bind_nonzero(e->count), bind_nonzero(e->inferred),
 	                           bind_text_or_null(details.at, details.len),
 	                           bind_text(e->name.len ? text + e->name.at : NULL, e->name.len),
-	                           bind_nonzero(job), bind_nonzero(job ? e->sheet : 0)),
+	                           bind_nonzero(job), sheet_of(e, proc, job)),
 	                     err);
 }
 
@@ -434,11 +443,11 @@ static void put_events_as(struct buf *sql, const char *view)
 	              " p.pid AS pid, ");
 	put_event_kinds(sql, true);
 	buf_puts(sql, ", e.exit_code AS exit_code, e.signal AS signal_num, j.job_id AS job_id,"
-	              " iif(e.job IS NULL, p.sheet, e.sheet) AS sheet_num,"
+	              " iif(j.id IS NULL, NULL, coalesce(nullif(e.sheet, 0), p.sheet)) AS sheet_num,"
 	              " coalesce(e.details, '') AS details, j.uid AS uid, e.count AS count,"
 	              " coalesce(e.inferred, 0) AS inferred"
 	              " FROM event e JOIN process p ON p.id = e.proc"
-	              " LEFT JOIN job j ON j.id = p.job");
+	              " LEFT JOIN job j ON j.id = p.job AND NOT " SCHEMA_EVENT_IS_LATE("j.ended"));
 	put_kind_filter(sql, true);
 }
 
@@ -451,7 +460,7 @@ static void put_process_events(struct buf *sql)
 static void put_job_events(struct buf *sql)
 {
 	put_events_as(sql, "job_process_events");
-	buf_puts(sql, " AND p.job IS NOT NULL");
+	buf_puts(sql, " AND j.id IS NOT NULL");
 }
 
 static void put_recorder_events(struct buf *sql)
@@ -464,7 +473,7 @@ static void put_recorder_events(struct buf *sql)
 		", (SELECT p.pid FROM process p WHERE p.id = e.proc) AS pid,"
 		" e.count AS count, coalesce(e.details, '') AS details, e.name AS name,"
 		" j.job_id AS job_id,"
-		" e.sheet AS sheet_num, j.uid AS uid FROM event e LEFT JOIN job j ON j.id = e.job");
+		" iif(e.job IS NULL, NULL, e.sheet) AS sheet_num, j.uid AS uid FROM event e LEFT JOIN job j ON j.id = e.job");
 	put_kind_filter(sql, false);
 }
 

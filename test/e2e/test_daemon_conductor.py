@@ -297,6 +297,22 @@ def test_an_orchestrator_that_reports_the_sheets_of_its_jobs_is_in_none(daemon, 
 		assert sheet["processes"] == 1 and abs(sheet["cpu_seconds"] - cpu) < 0.03, (sheet, used)
 
 
+def test_an_event_has_the_sheet_of_its_time(daemon, children):
+	worker = Worker(children, 0)
+	with daemon.line() as line:
+		line.call("job.start", job_id="steps")
+		for num in (1, 2):
+			line.call("sheet.started", job_id="steps", sheet_num=num, pid=worker.pid)
+			daemon.wait_ticks()
+			if num == 1:
+				line.call("sheet.completed", job_id="steps", sheet_num=num)
+		worker.process.kill()
+		worker.process.wait()
+		query = "SELECT sheet_num FROM process_events WHERE event_type = 'kill' AND pid = %d" % worker.pid
+		assert wait_for(lambda: daemon.proctor.sql(query)) == [{"sheet_num": 2}]
+		line.call("job.end", job_id="steps")
+
+
 def test_the_first_process_of_a_running_job_stays_in_it(daemon, children):
 	worker = Worker(children, 0)
 	with daemon.line() as line:

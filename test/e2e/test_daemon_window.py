@@ -112,6 +112,23 @@ def test_nothing_is_added_after_the_end_that_was_reported(daemon, worker):
 	assert profile(daemon, worker, "over") == ended
 
 
+def test_no_event_after_the_end_is_one_of_the_job(daemon, worker):
+	daemon.result("job.start", worker.uid, job_id="quiet", pid=worker.pid)
+	worker.do("fork", 1)
+	daemon.wait_ticks()
+	daemon.result("job.end", worker.uid, job_id="quiet")
+	worker.process.kill()
+	worker.process.wait()
+	everything = "SELECT event_type, job_id FROM process_events WHERE pid = %d AND event_type != 'spawn' ORDER BY id" % worker.pid
+	killed = [{"event_type": "kill", "job_id": None}, {"event_type": "exit", "job_id": None}]
+	wait_for(lambda: len(daemon.proctor.sql(everything)) == 2)
+	assert daemon.proctor.sql(everything) == killed
+	assert [row["event_type"] for row in daemon.proctor.sql("SELECT event_type FROM job_process_events ORDER BY id")][-2:] == ["spawn", "exit"]
+	key = "%d:quiet" % worker.uid
+	assert "Events worth knowing" not in daemon.proctor("report", key).stdout
+	assert "SIGKILL" not in daemon.proctor("events", key).stdout
+
+
 def test_what_outlives_the_first_process_adds_nothing(daemon, children, tmp_path):
 	go = tmp_path / "go"
 	first = children.spawn(["sh", "-c", "(while [ ! -e %s ]; do sleep 0.05; done; for i in 1 2 3 4 5 6 7; do true & wait; done; "

@@ -659,7 +659,7 @@ static void check_plans(sqlite3 *db)
 	                               "SEARCH p USING INTEGER PRIMARY KEY (rowid=?)", NULL });
 	assert_plan(db,
 	            "SELECT COUNT(*) FROM process_events WHERE job_id = ? AND event_type = 'spawn'",
-	            (const char *const[]){ "SEARCH j USING COVERING INDEX job_key (job_id=?)",
+	            (const char *const[]){ "SEARCH j USING INDEX job_key (job_id=?)",
 	                                   "SEARCH p USING COVERING INDEX process_job (job=?)",
 	                                   "SEARCH e USING INDEX event_proc (proc=?)", NULL });
 }
