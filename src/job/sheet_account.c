@@ -163,7 +163,7 @@ static void take_process(struct sheet_account *a, const struct proc_snap *p)
 	take_counters(a, &p->s.r);
 	take_memory(a, &p->s.r);
 	a->waited_ns = MAX(a->waited_ns, p->s.waited_cpu_ns);
-	if (a->is_sampled)
+	if (a->is_sampled && p->cpu_ratio >= SHEET_USE_CPU_MIN)
 		a->max_cpu_ratio = fmax(a->max_cpu_ratio, p->cpu_ratio);
 	a->is_sampled = true;
 }

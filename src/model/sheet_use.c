@@ -11,7 +11,6 @@
 /* … and the kernel's mark lacks a few pages that each CPU counts for itself. */
 #define SAME_PEAK_BYTES ((uint64_t)1 << 20)
 #define MEAN_MIN_NS (50 * NS_PER_MS) /* over less a share of CPU time means little */
-#define MEAN_MIN 0.001               /* the least that is stored */
 
 const struct metric sheet_figures[] = {
 #define X(id, key_, unit_, help_)                                                                  \
@@ -57,7 +56,7 @@ double sheet_use_mean_cpu(struct figure cpu_ns, uint64_t took_ns)
 	double mean = (double)cpu_ns.value / (double)MAX(took_ns, (uint64_t)1);
 	bool is_bound = figure_is_known(cpu_ns) && cpu_ns.quality != QUALITY_AT_MOST;
 
-	return is_bound && took_ns >= MEAN_MIN_NS && mean >= MEAN_MIN ? mean : (double)NAN;
+	return is_bound && took_ns >= MEAN_MIN_NS && mean >= SHEET_USE_CPU_MIN ? mean : (double)NAN;
 }
 
 void sheet_use_add(struct sheet_use *to, const struct sheet_use *more)

@@ -37,6 +37,8 @@ enum sheet_lack { SHEET_LACKS(X) SHEET_LACK_COUNT };
 
 extern const struct metric sheet_figures[SHEET_FIGURE_COUNT];
 
+#define SHEET_USE_CPU_MIN 0.001 /* the least share of CPU that is stored */
+
 struct sheet_use {
 	struct figure figures[SHEET_FIGURE_COUNT];
 	uint64_t processes;   /* of an own part: that opened it, and that joined */

@@ -438,12 +438,12 @@ static int put_cells(struct store *st, const struct proc_snap *p, const struct r
 	return is_full ? put_base(st, life, cells, err) : put_change(st, life, cells, err);
 }
 
-/* An idle moment before it was first seen does not show how busy it was. */
+/* Every process has used some: idle moments alone do not show how busy it was. */
 static void update_max_cpu(struct life *life, const struct proc_snap *p)
 {
 	int64_t cpu = column_ratio(p->cpu_ratio);
 
-	if (cpu > 0 || !life->is_fresh)
+	if (cpu > 0)
 		life->max_cpu = MAX(life->max_cpu, cpu);
 }
 

@@ -273,6 +273,13 @@ def test_a_sheet_that_no_tick_saw_working_has_no_cpu_share(run):
 	assert [m["max_cpu_pct"] for m in shown["sheet_metrics"].values() if m["max_cpu_pct"] == 0] == []
 
 
+def test_a_process_that_every_tick_saw_asleep_has_no_cpu_share(run):
+	run("env", "P=" + run.proctor.binary, "sh", "-c", "$P sheet 1 -- sh -c 'sleep 0.6 & true'; sleep 0.6", options=["--interval", "0.05s"])
+	shown = report(run)
+	assert len(shown["costly_processes"]) >= 4, shown
+	assert [p for p in shown["sheets"] + shown["costly_processes"] if p["max_cpu_pct"] == 0] == []
+
+
 # ---- as it is shown -----------------------------------------------------------------------------
 
 def test_a_lost_job_lasted_at_least_until_its_last_sign_of_life(run, children):

@@ -11,6 +11,7 @@ struct fixture {
 	struct sheet_accounts accounts;
 	struct job_row row;
 	struct snapshot snap;
+	bool is_at_rest; /* in each sample */
 };
 
 static const struct proc_id opener = { 42, 1000 };
@@ -48,7 +49,8 @@ static void sample(struct fixture *f, struct proc_readings at)
 {
 	struct proc_snap *p = vec_push(&f->snap.procs, 9);
 
-	*p = (struct proc_snap){ .s = { .id = opener, .r = at }, .cpu_ratio = 0.5 };
+	*p = (struct proc_snap){ .s = { .id = opener, .r = at },
+		                 .cpu_ratio = f->is_at_rest ? 0 : 0.5 };
 	sheet_accounts_take(&f->accounts, &f->snap);
 	f->snap.procs.len = 0;
 }
@@ -83,6 +85,18 @@ static void test_sheet_account__has_the_difference_between_begin_and_end(void **
 	assert_figure(s, SHEET_FIGURE_PEAK_RSS, 200 * MIB, QUALITY_SAMPLED); /* the mark is older */
 	assert_true(fabs(s->own.max_cpu_ratio - 0.25) < 1e-9);
 	assert_int_equal(f.accounts.len, 0);
+	done(&f);
+}
+
+static void test_sheet_account__has_no_cpu_share_when_it_was_seen_at_rest_alone(void **state)
+{
+	struct proc_readings last = reading(5001, 40, 900);
+	struct fixture f = { .is_at_rest = true };
+
+	begin(&f, 1, reading(5000, 30, 900));
+	for (int i = 0; i < 3; i++)
+		sample(&f, reading(5000, 30, 900));
+	assert_true(isnan(end(&f, 1, &last)->own.max_cpu_ratio));
 	done(&f);
 }
 
@@ -213,7 +227,8 @@ static void test_sheet_use__is_what_wait4_returned_unless_the_processes_show_mor
 	assert_true(f.value == 3 && f.quality == QUALITY_EXACT);
 }
 
-RUN_TESTS(TEST(test_sheet_account__has_the_difference_between_begin_and_end),
+RUN_TESTS(TEST(test_sheet_account__has_no_cpu_share_when_it_was_seen_at_rest_alone),
+          TEST(test_sheet_account__has_the_difference_between_begin_and_end),
           TEST(test_sheet_account__counts_a_mark_that_rose_within_it),
           TEST(test_sheet_account__has_no_figures_where_two_overlap),
           TEST(test_sheet_account__is_completed_by_totals_that_come_late),
