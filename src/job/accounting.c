@@ -171,6 +171,18 @@ void accounting_take_event(struct accounting *t, const struct event *e)
 	}
 }
 
+void accounting_take_life_peak(struct accounting *t, const struct event *e)
+{
+	if (!accounting_is_older(t, e->id))
+		t->life_peak_bytes = MAX(t->life_peak_bytes, e->life_peak_bytes);
+}
+
+bool accounting_lacks_peak(const struct accounting *t, uint64_t peak_bytes)
+{
+	return t->without_peak || t->bound_peak_bytes > peak_bytes ||
+	       t->life_peak_bytes > MAX(peak_bytes, t->our_peak_bytes) + MARK_NOISE_BYTES;
+}
+
 static void take_seen(struct accounting *t, struct proc_id id, const char *comm,
                       const struct proc_readings *r)
 {

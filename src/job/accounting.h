@@ -17,6 +17,7 @@ struct accounting {
 	uint64_t without_peak;      /* … whose peak memory was not reported */
 	uint64_t peak_rss_bytes;    /* of one process, reported at its end */
 	uint64_t bound_peak_bytes;  /* … of those of which it is an upper bound only */
+	uint64_t life_peak_bytes;   /* … with what they had before their first program */
 	uint64_t
 		our_peak_bytes; /* of a program of ours that the job started; reported or sampled */
 	uint64_t seen_rss_bytes; /* of one process, sampled */
@@ -56,6 +57,8 @@ struct accounting {
 /* A snapshot in steps, so that one pass over it serves many jobs: an event of the job's or of none,
  * then, unless it has only events, each process of the job and its sum. */
 void accounting_take_event(struct accounting *t, const struct event *e);
+/* The end of a process that was born in the job: what it had before its first program counts, too. */
+void accounting_take_life_peak(struct accounting *t, const struct event *e);
 void accounting_take_process(struct accounting *t, const struct proc_snap *p);
 /* A process that is older than the job joins it: only what it uses from `now` on counts. If it is
  * called again, it adds what was not known then. */
@@ -78,6 +81,9 @@ void accounting_end_tick(struct accounting *t);
 void accounting_take_used(struct accounting *t, struct figure used, uint64_t boot_ns);
 bool accounting_is_inherited(const struct accounting *t, uint64_t peak_bytes);
 void accounting_reap(struct accounting *t, const struct launch_end *end);
+/* Whether a process may have had more than this: its peak was not reported, or only a bound of it, or it had
+ * more as a copy of another one, before it ran its program. */
+bool accounting_lacks_peak(const struct accounting *t, uint64_t peak_bytes);
 /* The largest peak that wait4 returned; 0: none, or it may be that of a program of ours. */
 uint64_t accounting_reaped_peak(const struct accounting *t);
 /* Resumes a recorded job with the usage of its ended processes; live ones report theirs at the next

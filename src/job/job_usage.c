@@ -117,7 +117,7 @@ static void set_largest_process(const struct accounting *t, const struct job_usa
 	/* A sampled value is real: the kernel's own mark may lack a few pages that each CPU counts
 	 * for itself, and knows nothing of those that live or were lost. */
 	uint64_t peak = MAX(t->peak_rss_bytes, t->seen_rss_bytes);
-	bool is_exact = all_ended(t, from) && t->without_peak == 0 && t->bound_peak_bytes <= peak;
+	bool is_exact = all_ended(t, from) && !accounting_lacks_peak(t, peak);
 
 	if (!is_exact) /* wait4's has what we had ourselves when we made the command's process */
 		peak = MAX(peak, accounting_reaped_peak(t));

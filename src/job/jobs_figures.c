@@ -126,6 +126,9 @@ static void account_event(struct watched_job *w, const struct event *e)
 	if (is_after_close(w, e))
 		return;
 	accounting_take_event(&w->accounting, e);
+	if (e->kind == EVENT_EXIT && !proc_id_eq(e->id, w->end_facts.command) &&
+	    !proc_id_eq(e->id, w->row->job.root))
+		accounting_take_life_peak(&w->accounting, e);
 	if (e->kind == EVENT_EXIT)
 		watched_job_take_back(w, e->id);
 	end_facts_take(&w->end_facts, e);

@@ -60,6 +60,7 @@ struct event {
 
 	struct proc_readings final; /* exit, totals: exact counters of the whole life */
 	bool is_peak_bound; /* … but peak memory: the mark may be that of the process's parent */
+	uint64_t life_peak_bytes; /* exit: … with what it had before its first program; 0: not known */
 	int64_t count;
 	uint32_t gpu; /* gpu: its index */
 	int32_t job;  /* index in snapshot->jobs, -1: none; in a sample, the handle of a job whose

@@ -141,6 +141,28 @@ def test_the_peak_of_a_program_that_became_a_small_one_is_not_lost(run, tier):
 	assert run.job()["peak_rss_mb"] > 100
 
 
+GROWN = """
+import mmap, os, sys
+block = bytearray(b"x") * (100 << 20)
+pid = os.fork()
+if pid == 0:
+	grown = mmap.mmap(-1, 100 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+	for at in range(0, len(grown), 4096):
+		grown[at] = 1
+	os.execv("/bin/true", ["true"])
+os.waitpid(pid, 0)
+"""
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("tier", TIERS)
+def test_the_peak_of_a_copy_that_grew_before_it_became_a_small_program_is_not_lost(run, tier):
+	run(sys.executable, "-c", GROWN, options=["--tier", tier, "--interval", "5s"])
+	job = run.job()
+	assert job["peak_rss_mb"] > 200, (job["peak_rss_mb"], job["peak_rss_mb_quality"])
+	assert job["peak_rss_mb_quality"] == "at_least"
+
+
 # A large parent and small programs, each of which prints its own mark in KiB before it ends. The second shell becomes its program.
 SMALL = "import re; print(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1], flush=True)"
 LARGE = """

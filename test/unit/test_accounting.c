@@ -98,6 +98,40 @@ static void test_accounting__does_not_fall_when_the_last_process_ends_before_the
 	snapshot_done(&snap);
 }
 
+static void end_of_copy(struct accounting *t, struct snapshot *snap, const char *name,
+                        uint64_t life_peak_bytes, struct job *ret)
+{
+	struct event *e;
+
+	vec_reset(&snap->events);
+	add_end(snap, 10, NS_PER_MS, 8 << 20);
+	add_end(snap, 11, NS_PER_MS, 4 << 20);
+	e = &snap->events.at[1];
+	e->life_peak_bytes = life_peak_bytes;
+	snprintf(snap->events.at[0].comm, COMM_LEN, "%s", name);
+	feed(t, snap, 0);
+	accounting_take_life_peak(t, e);
+	figures_of(t, &(struct job_usage_sources){ .processes = 2, .births_are_reported = true },
+	           ret);
+	accounting_done(t);
+	*t = (struct accounting){ 0 };
+}
+
+static void test_accounting__knows_that_a_copy_had_more_before_it_ran_its_program(void **state)
+{
+	struct snapshot snap = { .events_only = true };
+	struct accounting t = { 0 };
+	struct job job = { 0 };
+
+	end_of_copy(&t, &snap, "python3", 8 << 20, &job);
+	ASSERT_FIGURE(job, PEAK_RSS, 8 << 20, EXACT);
+	end_of_copy(&t, &snap, "python3", 10 << 20, &job);
+	ASSERT_FIGURE(job, PEAK_RSS, 8 << 20, AT_LEAST);
+	end_of_copy(&t, &snap, "proctor", 8 << 20, &job);
+	ASSERT_FIGURE(job, PEAK_RSS, 4 << 20, EXACT);
+	snapshot_done(&snap);
+}
+
 /* posix_spawn(): the child keeps its parent's mark. */
 static void test_accounting__takes_the_last_of_equals_for_the_largest(void **state)
 {
@@ -679,6 +713,7 @@ RUN_TESTS(TEST(test_accounting__takes_a_sample_that_is_newer_than_the_mark),
           TEST(test_accounting__distinguishes_outliving_processes_from_leftover_ones),
           TEST(test_accounting__does_not_fall_when_the_last_process_ends_before_the_job),
           TEST(test_accounting__is_exact_when_every_end_was_reported),
+          TEST(test_accounting__knows_that_a_copy_had_more_before_it_ran_its_program),
           TEST(test_accounting__takes_the_last_of_equals_for_the_largest),
           TEST(test_accounting__calls_none_of_our_own_programs_the_largest),
           TEST(test_accounting__counts_a_failing_sheet_once),

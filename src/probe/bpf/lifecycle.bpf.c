@@ -217,6 +217,7 @@ static __always_inline void peak_fill(struct life_exit *r, struct task_struct *t
 
 	if (known)
 		bpf_map_delete_elem(&marks, &tgid);
+	r->life_peak_pages = peak;
 	if (mm && bpf_core_field_exists(mm->rss_stat[0].count)) { /* from 6.16 on */
 		__u64 own = mm_peak(mm);
 

@@ -51,6 +51,7 @@ struct life_exec {
 struct life_exit {
 	struct life_head head;
 	__u64 peak_rss_pages;
+	__u64 life_peak_pages; /* … with what it had before its first program; 0: not known */
 	__u32 status; /* as wait(2) gives it */
 	__u32 is_oom_victim;
 	__u32 is_peak_bound; /* the peak may be that of its parent, or of a program before */

@@ -164,6 +164,7 @@ static void take_exit(struct lifecycle_reader *reader, const struct life_exit *r
 	event_set_status(&one.exit, r->status);
 	set_peak_rss(reader, r->peak_rss_pages, &one.exit.final);
 	one.exit.is_peak_bound = r->is_peak_bound;
+	one.exit.life_peak_bytes = r->life_peak_pages * reader->page_bytes;
 
 	struct held_exit *held = vec_push(&reader->held, LIFECYCLE_READER_HELD_MAX);
 	if (!held) {
