@@ -561,6 +561,13 @@ bool engine_awaits_totals(struct engine *e, bool (*matches)(void *self, struct p
 	return sampler_pending_totals(e->sampler, matches, self, false);
 }
 
+void engine_report_ends(struct engine *e, bool (*matches)(void *self, struct proc_id id),
+                        void *self)
+{
+	(void)sampler_pending_totals(e->sampler, matches, self, true);
+	learn_events(e);
+}
+
 void engine_settle(struct engine *e, uint64_t patience_ns, uint64_t living,
                    bool (*matches)(void *self, struct proc_id id), void *self)
 {

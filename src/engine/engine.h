@@ -98,6 +98,9 @@ void engine_await_totals(struct engine *e, bool (*matches)(void *self, struct pr
 /* Whether totals are still to come of processes that have ended by now and that `matches` accepts. */
 bool engine_awaits_totals(struct engine *e, bool (*matches)(void *self, struct proc_id id),
                           void *self);
+/* … which are not waited for: as far as events were read, the ends are known from now on. */
+void engine_report_ends(struct engine *e, bool (*matches)(void *self, struct proc_id id),
+                        void *self);
 /* Pushes the current state of all jobs to the recorder, and returns the number of that snapshot. */
 uint64_t engine_store_jobs(struct engine *e);
 /* Whether they are stored, as recorder_await() returns it. */

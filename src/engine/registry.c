@@ -237,6 +237,14 @@ bool registry_awaits_totals(struct engine *e, job_handle job)
 	return engine_awaits_totals(e, is_of_job, &of);
 }
 
+/* What has ended by now was not left behind, though its totals may not be known yet, or never. */
+static void report_ends(struct engine *e, job_handle job)
+{
+	struct of_job of = { &engine_jobs(e)->roster, job };
+
+	engine_report_ends(e, is_of_job, &of);
+}
+
 /* The end of its process may have been published already: then only a correction is news. What another recorder
  * stores, that has to report. */
 static void end_job(struct watched_job *w, const struct job_end *how)
@@ -258,8 +266,10 @@ int registry_end(struct engine *e, job_handle job, const struct job_end *how, st
 
 	if (w->ended_mono_ns && !w->end_is_inferred)
 		return err_set(err, EALREADY, "job '%s' ended before", w->row->job.id);
-	if (!w->row->job.has_recorder)
+	if (!w->row->job.has_recorder) {
 		jobs_close(engine_jobs(e), w, sampler_last(engine_sampler(e)));
+		report_ends(e, job);
+	}
 	end_job(w, how);
 	return 0;
 }

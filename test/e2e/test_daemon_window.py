@@ -26,6 +26,12 @@ for line in sys.stdin:
 		block.close()
 	elif what == "burn":
 		burn(int(n))
+	elif what == "zombie":
+		for _ in range(int(n)):
+			if os.fork() == 0:
+				burn(50)
+				os._exit(0)
+			os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
 	else:
 		for _ in range(int(n)):
 			if os.fork() == 0:
@@ -127,6 +133,20 @@ def test_no_event_after_the_end_is_one_of_the_job(daemon, worker):
 	key = "%d:quiet" % worker.uid
 	assert "Events worth knowing" not in daemon.proctor("report", key).stdout
 	assert "SIGKILL" not in daemon.proctor("events", key).stdout
+
+
+def test_what_ended_before_its_job_was_not_left_behind_though_its_totals_come_later(daemon, worker):
+	"""The kernel reports them when it is reaped, or never."""
+	daemon.result("job.start", worker.uid, job_id="early", pid=worker.pid)
+	worker.do("zombie", 1)
+	daemon.result("job.end", worker.uid, job_id="early")
+	def early():
+		return read_store(daemon.proctor.state_dir, "SELECT * FROM jobs WHERE job_id = 'early'")[0]
+	job = early()
+	assert (job["processes"], job["exited_processes"], job["outlived_processes"]) == (2, 1, 1), job
+	assert job["cpu_seconds_quality"] == "at_least", job
+	worker.do("fork", 1)  # whichever it waits for
+	wait_for(lambda: 0.05 <= early()["cpu_seconds"] < 0.1)
 
 
 def test_what_outlives_the_first_process_adds_nothing(daemon, children, tmp_path):

@@ -226,6 +226,36 @@ static void test_lifecycle_reader__after_a_loss_reports_what_it_held_at_once(voi
 	assert_int_equal(s->out.events.at[1].kind, EVENT_TOTALS);
 }
 
+static bool is_pid_12(void *, struct proc_id id)
+{
+	return id.pid == 12;
+}
+
+static void test_lifecycle_reader__reports_at_once_what_is_asked_for_and_its_totals_later(
+	void **state)
+{
+	struct stage *s = *state;
+
+	for (int nested = 0; nested < 2; nested++) {
+		s->book.is_nested = nested;
+		vec_reset(&s->out.events);
+		take_exit(s, 12, 0);
+		take_exit(s, 13, 0);
+		for (int again = 0; again < 2; again++)
+			lifecycle_reader_report(&s->book, is_pid_12, NULL, &s->out);
+		assert_int_equal(s->out.events.len, 1);
+		assert_int_equal(s->out.events.at[0].id.pid, 12);
+		assert_int_equal(lifecycle_reader_pending_totals(&s->book, is_pid_12, NULL), 0);
+		take_free(s, 12);
+		take_free(s, 13);
+		assert_int_equal(s->out.events.len, 3);
+		assert_int_equal(s->out.events.at[1].kind, EVENT_TOTALS);
+		assert_int_equal(s->out.events.at[1].id.pid, 12);
+		assert_int_equal(s->out.events.at[2].kind, EVENT_EXIT);
+		assert_int_equal(s->book.held.len, 0);
+	}
+}
+
 static void test_lifecycle_reader__does_not_grow_when_some_are_never_reported_as_freed(void **state)
 {
 	struct stage *s = *state;
@@ -381,6 +411,7 @@ RUN_TESTS(STAGED(test_lifecycle_reader__a_fork_is_a_spawn_with_its_parent),
           STAGED(test_lifecycle_reader__keeps_many_held_exits_apart),
           STAGED(test_lifecycle_reader__gives_its_memory_back_when_many_have_ended),
           STAGED(test_lifecycle_reader__after_a_loss_reports_what_it_held_at_once),
+          STAGED(test_lifecycle_reader__reports_at_once_what_is_asked_for_and_its_totals_later),
           STAGED(test_lifecycle_reader__does_not_grow_when_some_are_never_reported_as_freed),
           STAGED(test_lifecycle_reader__in_a_namespace_remembers_the_pid_of_a_zombie),
           STAGED(test_lifecycle_reader__in_a_namespace_ignores_the_reaped_it_does_not_know),

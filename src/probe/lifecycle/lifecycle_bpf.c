@@ -137,7 +137,7 @@ static size_t lifecycle_bpf_pending_totals(void *self, struct sample *out,
 	size_t pending = lifecycle_reader_pending_totals(&p->reader, matches, arg);
 
 	if (now)
-		lifecycle_reader_give_up(&p->reader, out);
+		lifecycle_reader_report(&p->reader, matches, arg, out);
 	return pending;
 }
 

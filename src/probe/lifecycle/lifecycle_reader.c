@@ -79,6 +79,17 @@ void lifecycle_reader_settle(struct lifecycle_reader *reader, uint64_t now_boot_
 	map_shrink(&reader->index);
 }
 
+void lifecycle_reader_report(struct lifecycle_reader *reader,
+                             bool (*matches)(void *, struct proc_id), void *arg, struct sample *out)
+{
+	vec_each(&reader->held, held) {
+		if (held->is_reported || !matches(arg, held->exit.id))
+			continue;
+		sample_put_event(out, &held->exit);
+		held->is_reported = true;
+	}
+}
+
 void lifecycle_reader_give_up(struct lifecycle_reader *reader, struct sample *out)
 {
 	vec_each(&reader->held, held)

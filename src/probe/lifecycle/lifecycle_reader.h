@@ -40,5 +40,9 @@ void lifecycle_reader_settle(struct lifecycle_reader *reader, uint64_t now_boot_
 /* How many exits are held back, of those that `matches` accepts. */
 size_t lifecycle_reader_pending_totals(const struct lifecycle_reader *reader,
                                        bool (*matches)(void *arg, struct proc_id id), void *arg);
+/* Reports these now; their totals may follow. */
+void lifecycle_reader_report(struct lifecycle_reader *reader,
+                             bool (*matches)(void *arg, struct proc_id id), void *arg,
+                             struct sample *out);
 /* Records were lost: reports all exits now and expects nothing more. */
 void lifecycle_reader_give_up(struct lifecycle_reader *reader, struct sample *out);
