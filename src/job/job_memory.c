@@ -33,6 +33,7 @@ static struct job_memory_member member_of(const struct proc_sample *p, bool mark
 		.faults = readings_or(&p->r, PROC_MINOR_FAULTS, 0),
 		.mapped_bytes = rss_bytes - MIN(rss_bytes, p->anon_bytes),
 		.shmem_bytes = p->shmem_bytes,
+		.mark_shmem_bytes = p->mark_shmem_bytes,
 		.mark_bytes = mark_counts ? mark_bytes : MIN(mark_bytes, rss_bytes),
 		.ticks = 1,
 		.has_pss = p->pss.anon_bytes || p->pss.shmem_bytes,
@@ -428,43 +429,59 @@ static uint64_t sum_families(struct job_memory *m)
 
 /* ---- between the ticks ----------------------------------------------------------------------- */
 
-static void keep_most(struct job_memory_most *most, const struct job_memory_member *m, uint64_t sum)
+static struct job_memory_most most_of(const struct job_memory *m,
+                                      const struct job_memory_member *member, uint64_t sum)
 {
-	uint64_t rss = rss_of(m);
+	uint64_t shmem = m->shmem.sum_bytes;
 
-	if (rss < most->rss_bytes || (rss == most->rss_bytes && sum <= most->sum_bytes))
-		return;
-	*most = (struct job_memory_most){ .id = m->id,
-		                          .rss_bytes = rss,
-		                          .used_bytes = used_of(m),
-		                          .sum_bytes = sum,
-		                          .faults = m->faults };
+	return (struct job_memory_most){
+		.id = member->id,
+		.rss_bytes = rss_of(member),
+		.used_bytes = used_of(member),
+		.shmem_bytes = member->shmem_bytes,
+		.others_shmem_bytes = shmem - MIN(member->shmem_bytes, shmem),
+		.sum_bytes = sum,
+		.faults = member->faults,
+	};
 }
 
-/* The part of its peak memory that counts as used, in proportion to its kinds of memory. A process
- * that maps little but its program and libraries, and had a page fault for about every page, has
- * grown by memory that it uses: the kernel maps pages of files many at a time. */
-static uint64_t used_at_mark(uint64_t used_bytes, uint64_t rss_bytes, uint64_t mark_bytes,
-                             uint64_t faults)
+static void keep_most(struct job_memory_most *most, struct job_memory_most now)
 {
-	uint64_t more = mark_bytes - MIN(rss_bytes, mark_bytes);
-	uint64_t files_bytes = rss_bytes - MIN(used_bytes, rss_bytes);
-	bool is_used = files_bytes <= LIBRARIES_BYTES && faults * page_bytes() >= more / 2;
-	double share = is_used ? 1 : (double)used_bytes / (double)MAX(rss_bytes, (uint64_t)1);
+	if (now.rss_bytes > most->rss_bytes ||
+	    (now.rss_bytes == most->rss_bytes && now.sum_bytes > most->sum_bytes))
+		*most = now;
+}
 
-	return used_bytes + (uint64_t)((double)more * share);
+/* The part of its peak memory that the job used with it, in proportion to its kinds of memory, or as it was read with the
+ * mark. A process that maps little but its program and libraries, and had a page fault for about every page, has
+ * grown by memory that it uses: the kernel maps pages of files many at a time. Shared memory that it mapped since is taken
+ * to be what others of the job had mapped already. */
+static uint64_t used_at_mark(const struct job_memory_most *at, uint64_t mark_bytes,
+                             uint64_t mark_shmem_bytes, uint64_t faults)
+{
+	uint64_t more = mark_bytes - MIN(at->rss_bytes, mark_bytes);
+	uint64_t files_bytes = at->rss_bytes - MIN(at->used_bytes, at->rss_bytes);
+	uint64_t mapped = mark_shmem_bytes - MIN(at->shmem_bytes, mark_shmem_bytes);
+	bool is_used = files_bytes <= LIBRARIES_BYTES && faults * page_bytes() >= more / 2;
+	double share = (double)at->used_bytes / (double)MAX(at->rss_bytes, (uint64_t)1);
+	double shared = (double)at->shmem_bytes / (double)MAX(at->used_bytes, (uint64_t)1);
+	uint64_t grown = MAX(is_used ? more : (uint64_t)((double)more * share), MIN(mapped, more));
+
+	mapped = MAX(mapped, (uint64_t)((double)grown * shared));
+	return at->used_bytes + grown - MIN(MIN(mapped, at->others_shmem_bytes), grown);
 }
 
 /* … when it had the most. */
-static uint64_t used_at_own_mark(const struct job_memory_member *m,
+static uint64_t used_at_own_mark(const struct job_memory *m, const struct job_memory_member *of,
                                  const struct job_memory_most *most)
 {
-	uint64_t faults = m->faults - MIN(m->faults_then, m->faults);
+	const struct job_memory_most now = most_of(m, of, 0);
 
-	if (proc_id_eq(most->id, m->id) && most->rss_bytes > rss_of(m))
-		return used_at_mark(most->used_bytes, most->rss_bytes, m->mark_bytes,
-		                    m->faults - MIN(most->faults, m->faults));
-	return used_at_mark(used_of(m), rss_of(m), m->mark_bytes, faults);
+	if (proc_id_eq(most->id, of->id) && most->rss_bytes > now.rss_bytes)
+		return used_at_mark(most, of->mark_bytes, of->mark_shmem_bytes,
+		                    of->faults - MIN(most->faults, of->faults));
+	return used_at_mark(&now, of->mark_bytes, of->mark_shmem_bytes,
+	                    of->faults - MIN(of->faults_then, of->faults));
 }
 
 /* A mark that a tick has shown rose before it: what the others have now is not what they had then. */
@@ -474,8 +491,7 @@ static uint64_t at_mark(const struct job_memory_most *most, uint64_t known_bytes
 	if (!most->rss_bytes || mark_bytes <= MAX(known_bytes, most->rss_bytes) + MARK_NOISE_BYTES)
 		return 0;
 	return most->sum_bytes - most->used_bytes +
-	       used_at_mark(most->used_bytes, most->rss_bytes, mark_bytes,
-	                    faults - MIN(most->faults, faults));
+	       used_at_mark(most, mark_bytes, 0, faults - MIN(most->faults, faults));
 }
 
 uint64_t job_memory_at_mark(const struct job_memory *m, struct proc_id id, uint64_t mark_bytes,
@@ -512,7 +528,7 @@ static uint64_t used_between(const struct job_memory *m, const struct job_memory
 
 	if (!member->mark_then_bytes && member->ticks > 2)
 		return at_mark(&member->most, 0, member->mark_bytes, member->faults);
-	return others + used_at_own_mark(member, &member->most);
+	return others + used_at_own_mark(m, member, &member->most);
 }
 
 static uint64_t most_between(const struct job_memory *m, uint64_t sum_bytes)
@@ -553,7 +569,7 @@ static uint64_t at_risen_mark(const struct job_memory *m, uint64_t sum_bytes)
 		return proc_id_eq(m->most.id, of->id)
 		               ? at_mark(&m->most, 0, of->mark_bytes, of->faults)
 		               : 0;
-	return sum_bytes - MIN(used_of(of), sum_bytes) + used_at_own_mark(of, &m->most);
+	return sum_bytes - MIN(used_of(of), sum_bytes) + used_at_own_mark(m, of, &m->most);
 }
 
 /* The group's memory beyond their anonymous memory is shared memory. */
@@ -564,9 +580,10 @@ uint64_t job_memory_take_sum(struct job_memory *m, uint64_t used_bytes, uint64_t
 
 	m->largest.shmem_bytes = MIN(m->largest.mapped_bytes, shmem_bytes);
 	m->highest.shmem_bytes = MIN(m->highest.mapped_bytes, shmem_bytes);
+	m->shmem.sum_bytes = shmem_bytes;
 	m->between_bytes = at_risen_mark(m, sum_bytes);
 	m->mark_bytes = MAX(m->mark_bytes, m->highest.mark_bytes);
-	keep_most(&m->most, &m->largest, sum_bytes);
+	keep_most(&m->most, most_of(m, &m->largest, sum_bytes));
 	m->largest = m->highest = (struct job_memory_member){ 0 };
 	m->noted_anon_bytes = 0;
 	return sum_bytes;
@@ -584,8 +601,8 @@ uint64_t job_memory_sum(struct job_memory *m, uint64_t machine_shmem_bytes)
 	m->between_bytes = most_between(m, sum);
 	m->sum_bytes = sum;
 	vec_each(&m->now.members, member) {
-		keep_most(&member->most, member, sum);
-		keep_most(&m->most, member, sum);
+		keep_most(&member->most, most_of(m, member, sum));
+		keep_most(&m->most, most_of(m, member, sum));
 		m->mark_bytes = MAX(m->mark_bytes, member->mark_bytes);
 	}
 	m->last = m->now;

@@ -24,8 +24,10 @@
 struct job_memory_most {
 	struct proc_id id;
 	uint64_t rss_bytes, used_bytes; /* its own; of that, anonymous and shared memory */
-	uint64_t sum_bytes;             /* of the job */
-	uint64_t faults;                /* page faults by then, minor ones */
+	uint64_t shmem_bytes;           /* … shared memory alone */
+	uint64_t others_shmem_bytes; /* what the job has of that and this process has not mapped */
+	uint64_t sum_bytes;          /* of the job */
+	uint64_t faults;             /* page faults by then, minor ones */
 };
 
 struct job_memory_member {
@@ -41,7 +43,8 @@ struct job_memory_member {
 	uint32_t ticks; /* that saw it */
 	/* At the tick before. */
 	uint64_t mark_then_bytes, used_then_bytes, faults_then;
-	uint64_t shmem_bytes; /* shared memory, undivided */
+	uint64_t shmem_bytes;      /* shared memory, undivided */
+	uint64_t mark_shmem_bytes; /* … when the mark was read */
 	bool has_pss, pss_is_fresh, pss_is_current;
 	bool knows_shared; /* of what was read together: */
 	uint64_t read_anon_bytes, pss_anon_bytes, read_shared_bytes;

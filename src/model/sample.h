@@ -50,7 +50,8 @@ struct proc_sample {
 	uint64_t waited_cpu_ns; /* of the children that it waited for; 0: none, or not known */
 	uint64_t anon_bytes;    /* the anonymous part of PROC_RSS; 0: none, or not known */
 	uint64_t shmem_bytes;   /* shared memory in PROC_RSS; of processes of jobs; 0: as above */
-	struct proc_pss pss;    /* kept until its next turn */
+	uint64_t mark_shmem_bytes; /* … when PROC_PEAK_RSS was read */
+	struct proc_pss pss;       /* kept until its next turn */
 };
 
 /* The details that the engine asks for; the overhead budget leaves some out. */

@@ -21,6 +21,7 @@ struct process {
 	uint64_t read_anon_mib; /* when PSS was read; 0: as much as before */
 	uint64_t shared_mib;    /* of that; 0: not known */
 	bool mark_is_older;     /* than the job */
+	uint64_t mark_shmem_mib;
 };
 
 static void add(struct job_memory *m, struct process p)
@@ -31,6 +32,7 @@ static void add(struct job_memory *m, struct process p)
 		.exec_id = p.exec_id,
 		.anon_bytes = p.anon_mib * MIB,
 		.shmem_bytes = p.shmem_mib * MIB,
+		.mark_shmem_bytes = p.mark_shmem_mib * MIB,
 		.pss = { .anon_bytes = p.pss_anon_mib * MIB,
 		         .shmem_bytes = p.pss_shmem_mib * MIB,
 		         .whole_anon_bytes = (p.read_anon_mib ? p.read_anon_mib : p.anon_mib) * MIB,
@@ -616,6 +618,48 @@ static void test_job_memory__between_two_ticks_counts_what_others_had_at_both(vo
 	job_memory_done(&m);
 }
 
+/* Two workers map what their parent filled, while they are read. */
+static void test_job_memory__between_counts_no_shared_memory_that_others_have(void **state)
+{
+	struct job_memory m = { 0 };
+
+	for (int i = 0; i < 2; i++) {
+		add(&m, (struct process){ 10, 1, PYTHON, 10, 260, 10, .mapped_mib = 255,
+		                          .shmem_mib = 250, .pss_shmem_mib = 250, .is_kept = i == 1,
+		                          .mark_mib = 265 });
+		if (i == 1) {
+			add(&m, (struct process){ 11, 10, PYTHON, 10, 8, .mapped_mib = 125,
+			                          .shmem_mib = 120, .mark_mib = 215,
+			                          .mark_shmem_mib = 200 });
+			add(&m, (struct process){ 12, 10, PYTHON, 10, 1, .mapped_mib = 5,
+			                          .mark_mib = 195, .mark_shmem_mib = 180 });
+		}
+		assert_int_equal(sum_mib(&m), 260);
+		assert_in_range(job_memory_between(&m) / MIB, 0, 265);
+	}
+	assert_in_range(job_memory_at_mark(&m, (struct proc_id){ 11, 11 }, 265 * MIB, 0) / MIB, 0,
+	                270);
+	job_memory_done(&m);
+}
+
+/* … and one that maps more than all others. */
+static void test_job_memory__between_counts_shared_memory_that_is_new(void **state)
+{
+	struct job_memory m = { 0 };
+
+	for (int i = 0; i < 2; i++) {
+		add(&m,
+		    (struct process){ 10, 1, PYTHON, 10, 10, 10, .mapped_mib = 55, .shmem_mib = 50,
+		                      .pss_shmem_mib = 50, .is_kept = i == 1, .mark_mib = 65 });
+		if (i == 1)
+			add(&m, (struct process){ 11, 10, PYTHON, 10, 1, .mapped_mib = 5,
+			                          .mark_mib = 215, .mark_shmem_mib = 200 });
+		assert_int_equal(sum_mib(&m), 60);
+	}
+	assert_int_equal(job_memory_between(&m) / MIB, 210);
+	job_memory_done(&m);
+}
+
 static void test_job_memory__follows_what_is_freed(void **state)
 {
 	struct job_memory m = { 0 };
@@ -685,6 +729,8 @@ RUN_TESTS(TEST(test_job_memory__ignores_pss_of_the_program_that_runs_since),
           TEST(test_job_memory__counts_what_is_freed_while_the_group_is_read),
           TEST(test_job_memory__does_not_add_a_mark_of_before_to_what_others_have_now),
           TEST(test_job_memory__between_two_ticks_counts_what_others_had_at_both),
+          TEST(test_job_memory__between_counts_no_shared_memory_that_others_have),
+          TEST(test_job_memory__between_counts_shared_memory_that_is_new),
           TEST(test_job_memory__follows_what_is_freed),
           TEST(test_job_memory__counts_no_more_shared_memory_than_the_machine_has),
           TEST(test_job_memory__of_no_processes_is_nothing))

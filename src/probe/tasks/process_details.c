@@ -543,6 +543,7 @@ static void fill(struct detail *self, struct sample *out)
 		self->refused += e->is_refused;
 		self->slow += e->is_slow;
 		out->procs.at[i].shmem_bytes = shmem_now(e, &out->procs.at[i]);
+		out->procs.at[i].mark_shmem_bytes = e->shmem_bytes;
 		if (e->present >> PROC_PSS & 1) {
 			out->procs.at[i].pss = e->pss;
 			out->procs.at[i].pss.is_fresh = self->is_round &&

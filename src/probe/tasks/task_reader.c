@@ -93,7 +93,7 @@ static void add_unchanged(struct task_reader *reader, const struct task_unchange
 		return;
 	*p = *was;
 	p->r.present &= reader->read;
-	p->shmem_bytes = 0;
+	p->shmem_bytes = p->mark_shmem_bytes = 0;
 	p->pss = (struct proc_pss){ 0 };
 	p->command = (struct text_ref){ 0 };
 	if (was->command.len)
