@@ -226,8 +226,9 @@ static void test_lifecycle_reader__after_a_loss_reports_what_it_held_at_once(voi
 	assert_int_equal(s->out.events.at[1].kind, EVENT_TOTALS);
 }
 
-static bool is_pid_12(void *, struct proc_id id)
+static bool is_pid_12(void *arg, struct proc_id id)
 {
+	(void)arg;
 	return id.pid == 12;
 }
 
