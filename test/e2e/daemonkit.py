@@ -21,6 +21,7 @@ from door import Line
 from runkit import SANITIZERS, wait_for
 
 STOP_S = 20.0  # 5 on a machine that has nothing else to do
+EXEC_S = 20.0  # that a process may be in the middle of an exec
 
 
 @contextlib.contextmanager
@@ -94,7 +95,13 @@ class Daemon:
 			return line.call(method, **params)
 
 	def result(self, method, uid=None, **params):
-		answer = self.call(method, uid, **params)
+		"""A process in the middle of an exec cannot be read: on a busy machine that may take longer than the daemon waits."""
+		end = time.monotonic() + EXEC_S
+		while True:
+			answer = self.call(method, uid, **params)
+			if "does not answer" not in str(answer.get("error")) or time.monotonic() > end:
+				break
+			time.sleep(0.1)
 		assert "result" in answer, answer
 		return answer["result"]
 
