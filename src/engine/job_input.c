@@ -87,7 +87,7 @@ static int check_opener(const struct jobs *jobs, const struct job_row *row, stru
 /* A wrapper reports what its command used at the end; any other process works in the sheet itself, and
  * its counters are read. A job that another recorder writes into our store is accounted for there. */
 static void begin_account(struct engine *e, struct job_row *row, struct sheet *sheet,
-                          struct proc_id opener, const struct sheet_use *former,
+                          const struct job_input_sheet *begun, const struct sheet_use *former,
                           bool overlaps)
 {
 	struct watched_job *w = row->watched;
@@ -98,16 +98,16 @@ static void begin_account(struct engine *e, struct job_row *row, struct sheet *s
 	sheet->own = *former;
 	if (row->job.is_stored_by_other || sheet->is_wrapper)
 		return;
-	is_read = process_lookup_usage(engine_jobs(e)->reader, opener, &now);
-	account = sheet_accounts_begin(&w->sheet_accounts, sheet->num, opener,
+	is_read = process_lookup_usage(engine_jobs(e)->reader, begun->opener, &now);
+	account = sheet_accounts_begin(&w->sheet_accounts, sheet->num, begun->opener,
 	                               is_read ? &now : NULL, clock_boot_ns());
 	if (!account)
 		return;
 	if (overlaps)
 		account->lack = SHEET_LACKS_OVERLAP;
-	account->is_late = row->job.has_recorder; /* which reports it a moment later */
+	account->is_late = begun->started_ns > 0;
 	account->counts_waited = !account->is_late &&
-	                         process_lookup_waited(engine_jobs(e)->reader, opener,
+	                         process_lookup_waited(engine_jobs(e)->reader, begun->opener,
 	                                               &account->waited_begin_ns, &has_children) &&
 	                         !has_children;
 	if (sheet->attempt == 1)
@@ -118,16 +118,18 @@ static void begin_account(struct engine *e, struct job_row *row, struct sheet *s
 
 /* It and its descendants belong to the sheet from its start on. */
 static void enter_sheet(struct engine *e, struct job_row *row, struct sheet *sheet,
-                        const struct sheet *former, struct proc_id id)
+                        struct job_input_sheet begun, const struct sheet *former)
 {
 	struct jobs *jobs = engine_jobs(e);
 	const struct job_ref to = { row->job.handle, sheet->num };
 	struct watched_job *other;
 	bool overlaps = false;
 	struct job_ref was;
+	struct proc_id id;
 
-	if (!id.start_ticks)
-		process_lookup_find_start(jobs->reader, &id);
+	if (!begun.opener.start_ticks)
+		process_lookup_find_start(jobs->reader, &begun.opener);
+	id = begun.opener;
 	engine_read_events(e);
 	was = job_roster_find(&jobs->roster, id);
 	other = was.job == to.job ? NULL : jobs_get(jobs, was.job);
@@ -138,10 +140,10 @@ static void enter_sheet(struct engine *e, struct job_row *row, struct sheet *she
 		jobs_leave(jobs, id, sampler_last(engine_sampler(e)));
 	}
 	members_add(&jobs->members, &jobs->roster, id, to);
-	begin_account(e, row, sheet, id, &former->own, overlaps);
+	begin_account(e, row, sheet, &begun, &former->own, overlaps);
 	if (was.job != to.job)
 		jobs_join(jobs, to, id, sampler_last(engine_sampler(e)));
-	if (row->job.has_recorder && was.job == to.job)
+	if (begun.started_ns && was.job == to.job)
 		jobs_move_to_sheet(jobs, id, was, to, clock_boot_at(sheet->started_ns),
 		                   sampler_last(engine_sampler(e)));
 }
@@ -207,7 +209,7 @@ int job_input_begin_sheet(struct engine *e, const struct job_input_sheet *begun,
 	row->job.total_sheets = MAX(row->job.total_sheets, begun->total);
 	*ret_num = sheet->num;
 	if (begun->opener.pid)
-		enter_sheet(e, row, sheet, &former, begun->opener);
+		enter_sheet(e, row, sheet, *begun, &former);
 	else if (!row->job.has_recorder)
 		jobs_gather_in_sheet(jobs, row->watched, sheet->num);
 	return 0;

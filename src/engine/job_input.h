@@ -14,7 +14,8 @@ struct job_input_sheet {
 	uint32_t num, total; /* num 0: the next one */
 	const char *label;   /* "": none */
 	struct proc_id opener; /* pid 0: none; start 0: whatever process has that pid */
-	uint64_t started_ns; /* wall clock; 0: now. Its recorder reports it a moment later */
+	uint64_t started_ns; /* wall clock; 0: now. Else it is reported late: what descended from the
+	                        opener since then is in the sheet, too */
 	bool is_wrapper; /* it only waits for the command whose sheet it is, and will report what
 	                    that used */
 };

@@ -76,6 +76,22 @@ def test_json_has_a_snapshot_a_line_with_jobs(alone, children, gate):
 	gate.open()
 
 
+def test_a_sheet_that_begins_while_it_is_watched_has_its_processes(alone, children, gate):
+	job = children.spawn([alone.binary, "run", "--job-id", "eater", "--", "sh", "-c", "read go <%s; %s sheet 1/2 -- sh -c 'sleep 300.25; :'" % (gate, alone.binary)],
+			     env=alone.env, stderr=subprocess.DEVNULL)
+	stream = children.spawn([alone.binary, "top", "--json", "--interval", "0.2"], env=alone.env, stdout=subprocess.PIPE, text=True)
+	def sheets():
+		snapshot = json.loads(stream.stdout.readline())
+		found = {p["command"].split()[0]: p["sheet_num"] for p in snapshot["processes"] if p["job_id"] == "eater"}
+		return (snapshot["active_sheets"] or "sleep" not in found) and found
+	wait_for(sheets, step=0)
+	gate.open()
+	found = wait_for(lambda: (now := sheets()) and "sleep" in now and now, step=0)
+	assert found["sleep"] == 1, found
+	stream.terminate()
+	job.terminate()
+
+
 def test_json_of_one_job_has_only_that(alone, children, gate):
 	start_job(alone, children, gate)
 	wait_for(lambda: alone.sql("SELECT 1 FROM jobs"))
