@@ -59,6 +59,19 @@ const colorsOf = (page, selector) => page.$eval(selector, (canvas) => {
 	return new Set(new Uint32Array(data.buffer)).size;
 });
 
+/** In the page: how light the most frequent colour of each canvas is on white, from 0 to 1. */
+function grounds(all) {
+	return all.map((canvas) => {
+		const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+		const found = new Map();
+		new Uint32Array(data.buffer).forEach((pixel) => found.set(pixel, (found.get(pixel) ?? 0) + 1));
+		const [most] = [...found].reduce((a, b) => (b[1] > a[1] ? b : a));
+		const alpha = (most >>> 24) / 255;
+		const sum = (most & 255) + ((most >> 8) & 255) + ((most >> 16) & 255);
+		return 1 - alpha * (1 - sum / 765);
+	});
+}
+
 /** In the page: how it is laid out. */
 function layout() {
 	return {
@@ -201,7 +214,7 @@ const scenes = {
 	},
 	async failed(page) {
 		await shoot(page, 'failed.png', true);
-		return { text: await page.innerText('main') };
+		return { text: await page.innerText('main'), ground: await page.$$eval('.chart canvas', grounds) };
 	},
 	async diff(page) {
 		await shoot(page, 'diff.png', true);

@@ -20,8 +20,8 @@ MARK, PHASE, OOM, EXIT = 13, 14, 4, 1
 
 
 class Hour:
-	def __init__(self, proctor, processes=2000, earlier=3, name="train.py", seconds=HOUR_S, status=COMPLETED, hostile=""):
-		self.proctor, self.seconds, self.hostile, self.status = proctor, seconds, hostile, status
+	def __init__(self, proctor, processes=2000, earlier=3, name="train.py", seconds=HOUR_S, status=COMPLETED, hostile="", zombies=0):
+		self.proctor, self.seconds, self.hostile, self.status, self.zombies = proctor, seconds, hostile, status, zombies
 		self.random = random.Random(7)
 		done = proctor("run", "--quiet", "--name", name, "--tag", "team=" + (hostile or "vision"), "--", "true")
 		assert done.returncode == 0, done.stderr
@@ -101,6 +101,9 @@ class Hour:
 				    count=int(self.seconds * took * 1e9), details="{}")
 		self.insert("anomaly", id=(recorder << 32) + 7, kind="memory_leak", severity=2, began=base + .55 * self.seconds, ended=base + .7 * self.seconds,
 			    job=job, value=4000, peak=4700, threshold=3000, description="memory grew by 44 MiB/s%s" % self.hostile)
+		for i in range(self.zombies):
+			self.insert("anomaly", id=(recorder << 32) + 8 + i, kind="zombie", severity=2, began=base + .1 * self.seconds + .001 * i,
+				    ended=base + .9 * self.seconds, job=job, value=60, peak=60, threshold=30, description="zombie: sh %d not reaped" % i)
 
 	def add_processes(self, n):
 		base = self.job["started"]

@@ -32,7 +32,7 @@ def make_pages(tmp_path_factory):
 		pytest.skip("NOT RUN: node and npm were not found, or npm failed, as this was built")
 	made = {}
 	for name, how in (("hour", {}), ("hostile", {"processes": 40, "seconds": 90, "earlier": 1, "hostile": HOSTILE}),
-			  ("failed", {"processes": 60, "seconds": 300, "earlier": 0, "status": FAILED})):
+			  ("failed", {"processes": 60, "seconds": 300, "earlier": 0, "status": FAILED, "zombies": 40})):
 		place = tmp_path_factory.mktemp(name)
 		made[name] = Hour(Proctor(place / "state"), **how).page(place)
 		if name == "hour":
@@ -195,6 +195,10 @@ def test_dark_and_narrow_screens_are_fine(seen):
 
 def test_a_failed_job_explains_itself(seen):
 	assert "FAILED: exit 3" in seen["failed"]["text"] and "Evidence" in seen["failed"]["text"]
+
+
+def test_many_anomalies_at_a_time_do_not_hide_the_curves(seen):
+	assert min(seen["failed"]["ground"]) > 0.75, "the most frequent colour of a chart is pale"
 
 
 def test_two_runs_lie_over_each_other(seen):

@@ -115,16 +115,20 @@ function within(plot, draw) {
 	ctx.restore();
 }
 
-/** Behind the curves: lines and spans where something happened. */
+/** Behind the curves: spans, those that overlap as pale as one, and lines where something happened. */
 function drawMoments(plot, moments, ctx, bbox, scale) {
-	for (const moment of moments) {
-		const from = plot.valToPos(moment.from, 'x', true);
-		const to = plot.valToPos(moment.to ?? moment.from, 'x', true);
-		ctx.strokeStyle = ctx.fillStyle = fade(color(moment.color), moment.isSpan ? 0.14 : 0.6);
-		if (moment.isSpan && to > from)
-			ctx.fillRect(from, bbox.top, Math.max(to - from, scale), bbox.height);
-		else
-			line(ctx, from, bbox.top, from, bbox.top + bbox.height, moment.dash ?? []);
+	const isSpan = (moment) => moment.isSpan && moment.to > moment.from;
+	const x = (seconds) => plot.valToPos(seconds, 'x', true);
+	for (const name of new Set(moments.filter(isSpan).map((moment) => moment.color))) {
+		ctx.fillStyle = fade(color(name), 0.14);
+		ctx.beginPath();
+		for (const { from, to } of moments.filter((moment) => isSpan(moment) && moment.color === name))
+			ctx.rect(x(from), bbox.top, Math.max(x(to) - x(from), scale), bbox.height);
+		ctx.fill();
+	}
+	for (const moment of moments.filter((one) => !isSpan(one))) {
+		ctx.strokeStyle = fade(color(moment.color), 0.6);
+		line(ctx, x(moment.from), bbox.top, x(moment.from), bbox.top + bbox.height, moment.dash ?? []);
 	}
 }
 

@@ -138,7 +138,7 @@ export class Lanes {
 	#label(ctx, moment, from, end, top, free) {
 		const begin = Math.max(from, GUTTER) + (moment.isBar ? 4 : 6);
 		const width = ctx.measureText(moment.label).width;
-		if (begin + width >= end || (!moment.isBar && begin <= free))
+		if (begin + width >= end || begin <= free)
 			return free;
 		ctx.fillStyle = color(moment.isBar ? 'on-bar' : 'text');
 		ctx.fillText(moment.label, begin, top + LANE / 2 + 1);
