@@ -210,26 +210,25 @@ static void find_member(struct past *past, struct proc_snap *p)
 #define NEAR 16 /* snapshots of other recorders that may stand between */
 #define NEAR_NS (10 * NS_PER_S)
 
-/* The first of the job's own snapshots that is not older than the shown moment, or else its last one. False: there is
+/* The last of the job's own snapshots until the shown moment, as past_sum_at() has the job's figures. False: there is
  * none near it. */
 static bool find_own_snapshot(struct past *p, struct job_key job, struct snapshot *ret)
 {
 	int64_t id = p->moments.at[p->at].id;
 	struct history_cursor at = { .after_id = id > NEAR ? id - NEAR : 0 };
-	uint64_t now = p->snap.wall_ns, found_ns = 0;
+	uint64_t until_ns = p->now_ns + NS_PER_MS;
 	struct err ignored;
 	struct snapshot next = { 0 };
 
-	while (found_ns < now &&
-	       history_next_job_snapshot(p->history, job, &at, &next, &ignored) > 0) {
+	while (history_next_job_snapshot(p->history, job, &at, &next, &ignored) > 0 &&
+	       next.wall_ns <= until_ns) {
 		struct snapshot before = *ret;
 
 		*ret = next;
 		next = before;
-		found_ns = ret->wall_ns;
 	}
 	snapshot_done(&next);
-	return found_ns && (found_ns > now ? found_ns - now : now - found_ns) < NEAR_NS;
+	return ret->wall_ns && ret->wall_ns + NEAR_NS > p->now_ns;
 }
 
 static void add_own_procs(struct past *p, struct frame *f, int32_t job)

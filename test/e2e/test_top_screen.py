@@ -316,6 +316,25 @@ def test_time_travel_over_what_was_recorded(proctor, children, screen):
 	screen.wait("ready:$")
 
 
+def test_the_past_shows_no_process_before_it_was_born(proctor, children, screen, gate, tmp_path):
+	assert proctor("run", "--quiet", "--", "true").returncode == 0  # there is a store
+	later = children.spawn([proctor.binary, "run", "--job-id", "later", "--interval", "0.05", "--", "sh", "-c", "read go <%s; : >%s; sleep 300.25" % (gate, tmp_path / "through")],
+			       env=proctor.env, stderr=subprocess.DEVNULL)
+	wait_for(lambda: proctor.sql("SELECT 1 FROM job_samples WHERE job_id = 'later'"))
+	later.send_signal(signal.SIGSTOP)  # its recorder samples next when there is a sleep
+	assert proctor("run", "--job-id", "between", "--interval", "0.05", "--", "sleep", "0.5").returncode == 0
+	gate.open()
+	wait_for((tmp_path / "through").exists)
+	later.send_signal(signal.SIGCONT)
+	wait_for(lambda: proctor.sql("SELECT 1 FROM job_samples WHERE job_id = 'later' AND processes > 1"))
+	screen.run(proctor.binary, "top", "--history", "1h")
+	screen.wait("events up to then", "^ +sleep 300.25")
+	screen.type_until("Left", r"between +running", r"^ +sh -c read go")
+	assert not re.search("^ +sleep 300.25", screen.text(), re.M), screen.text()
+	screen.type("q")
+	screen.wait("ready:$")
+
+
 def test_why_of_a_job_is_read_in_the_screen(proctor, children, screen):
 	start_job(proctor, children)
 	screen.run(proctor.binary, "top")
