@@ -69,6 +69,13 @@ bool frame_is_of_job(const struct frame *f, frame_text id, uint32_t uid, struct 
 	       strcmp(frame_str(f, id), key.id) == 0;
 }
 
+bool frame_is_alike(const struct frame *f, frame_text one, frame_text other)
+{
+	const char *a = frame_str(f, one), *b = frame_str(f, other), *colon = strchr(a, ':');
+
+	return colon && strncmp(a, b, (size_t)(colon - a) + 1) == 0;
+}
+
 int32_t frame_find_job(const struct frame *f, struct job_key key)
 {
 	for (size_t i = 0; i < f->jobs.len; i++)

@@ -100,6 +100,7 @@ struct frame_event {
 	enum severity severity; /* how loud it is shown */
 	pid_t pid;
 	bool is_trouble; /* an anomaly, a death, a failure: somewhere to go */
+	bool is_anomaly;
 };
 
 struct frame_anomaly {
@@ -130,6 +131,8 @@ frame_text frame_keep_str(struct frame *f, const char *text); /* NULL: "" */
 const char *frame_str(const struct frame *f, frame_text t);
 int32_t frame_find_job(const struct frame *f, struct job_key key); /* -1: none */
 struct job_key frame_job_key(const struct frame *f, size_t job);
+/* Whether two descriptions of anomalies ("zombie: sh 31258 not reaped for 15 s") are of one kind. */
+bool frame_is_alike(const struct frame *f, frame_text one, frame_text other);
 /* Whether a job, as an event or an anomaly names it, is that one. */
 bool frame_is_of_job(const struct frame *f, frame_text id, uint32_t uid, struct job_key key);
 /* New ones, with all figures unknown; NULL: too many. */

@@ -16,7 +16,7 @@ struct happening {
 	struct job_key job; /* id NULL: none */
 	enum severity severity;
 	pid_t pid;
-	bool is_trouble;
+	bool is_trouble, is_anomaly;
 };
 
 static void add(struct frame *f, const struct happening *h)
@@ -29,7 +29,8 @@ static void add(struct frame *f, const struct happening *h)
 		                   .job_uid = h->job.uid,
 		                   .severity = h->severity,
 		                   .pid = h->pid,
-		                   .is_trouble = h->is_trouble };
+		                   .is_trouble = h->is_trouble,
+		                   .is_anomaly = h->is_anomaly };
 	e->kind = frame_keep_str(f, h->kind);
 	e->job = frame_keep_str(f, h->job.id);
 	e->what = frame_keep_str(f, h->what);
@@ -111,7 +112,8 @@ void frame_add_event(struct frame *f, const struct event_record *e)
 	                                     : is_trouble ? SEVERITY_MEDIUM
 	                                                  : SEVERITY_LOW,
 	                         .pid = e->process.pid,
-	                         .is_trouble = is_trouble });
+	                         .is_trouble = is_trouble,
+	                         .is_anomaly = e->kind == EVENT_ANOMALY });
 }
 
 /* ---- anomalies ------------------------------------------------------------------------------- */

@@ -158,6 +158,18 @@ size_t grid_text(struct grid *g, size_t y, size_t x, size_t max, enum ink ink, c
 	return x;
 }
 
+void grid_counted(struct grid *g, size_t y, size_t x, enum ink ink, const char *text, unsigned times)
+{
+	char after[32] = "";
+	size_t room = x < g->width ? g->width - x : 0;
+
+	if (times > 1)
+		snprintf(after, sizeof after, " (%u times)", times);
+	room -= MIN(room, strlen(after));
+	x = grid_text(g, y, x, room, ink, text);
+	grid_put(g, y, x, g->width, INK_LABEL, after);
+}
+
 void grid_right(struct grid *g, size_t y, size_t end, size_t max, enum ink ink, const char *text)
 {
 	size_t columns = text_columns(text, strlen(text));

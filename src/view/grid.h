@@ -31,6 +31,8 @@ size_t grid_part(struct grid *g, size_t y, size_t x, enum ink ink, const char *f
 	printf_like(5, 6);
 /* Text from outside, escaped; if it is longer it ends in '…'. */
 size_t grid_text(struct grid *g, size_t y, size_t x, size_t max, enum ink ink, const char *text);
+/* … to the end of the line; "(40 times)" follows, which is not cut. */
+void grid_counted(struct grid *g, size_t y, size_t x, enum ink ink, const char *text, unsigned times);
 /* So that it ends before column `end`, and does not begin before `end - max`. */
 void grid_right(struct grid *g, size_t y, size_t end, size_t max, enum ink ink, const char *text);
 void grid_fill(struct grid *g, size_t y, size_t x, size_t n, enum ink ink, const char *character);

@@ -105,19 +105,50 @@ static void put_cpu(struct pane *p, const struct top_trail *t, double now, doubl
 		grid_part(p->g, y, x, INK_LABEL, ", %.3g allowed", cores);
 }
 
-/* Shows the anomalies of the job, or of one of its processes if a pid is given. */
-static void put_anomalies(struct pane *p, struct job_key job, pid_t pid)
+/* Anomalies of one kind: the first of the worst stands for all. */
+struct alike {
+	const struct frame_anomaly *worst;
+	unsigned count;
+};
+
+/* Those of the job, or of one of its processes if a pid is given. */
+static size_t count_alike(const struct pane *p, struct job_key job, pid_t pid,
+                          struct alike ret[static ANOMALY_KIND_COUNT])
 {
-	size_t y;
+	size_t n = 0;
 
 	vec_each(&p->f->anomalies, a) {
-		bool is_here = pid ? a->pid == pid : frame_is_of_job(p->f, a->job, a->job_uid, job);
+		size_t i = 0;
 
-		if (!is_here || !next_line(p, &y))
+		if (pid ? a->pid != pid : !frame_is_of_job(p->f, a->job, a->job_uid, job))
 			continue;
-		grid_text(p->g, y, 1, p->g->width, MAX(top_ink_of_severity(a->severity), INK_WARN),
-		          frame_str(p->f, a->what));
+		while (i < n && !frame_is_alike(p->f, ret[i].worst->what, a->what))
+			i++;
+		if (i == ANOMALY_KIND_COUNT)
+			continue;
+		if (i == n)
+			ret[n++] = (struct alike){ .worst = a };
+		ret[i].count++;
+		if (a->severity > ret[i].worst->severity)
+			ret[i].worst = a;
 	}
+	return n;
+}
+
+/* The worst first, and no more than leave room for what is below. */
+static void put_anomalies(struct pane *p, struct job_key job, pid_t pid)
+{
+	struct alike found[ANOMALY_KIND_COUNT];
+	size_t n = count_alike(p, job, pid, found), below = 2 * p->graph_lines + 1, y,
+	       end = MAX(p->y + 1, p->end > below ? p->end - below : 0);
+
+	for (enum severity s = SEVERITY_COUNT; s-- > 0;)
+		for (size_t i = 0; i < n; i++) {
+			if (found[i].worst->severity != s || p->y >= end || !next_line(p, &y))
+				continue;
+			grid_counted(p->g, y, 1, MAX(top_ink_of_severity(s), INK_WARN),
+			             frame_str(p->f, found[i].worst->what), found[i].count);
+		}
 }
 
 static const char *user(const struct pane *p, uint32_t uid)

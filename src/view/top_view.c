@@ -9,23 +9,37 @@
 
 /* ---- the timeline ---------------------------------------------------------------------------- */
 
+/* How many anomalies of one kind and job, one after the other, end with that one. */
+static unsigned count_alike(const struct frame *f, size_t last)
+{
+	const struct frame_event *e = &f->events.at[last], *o = e;
+	unsigned n = 1;
+
+	while (e->is_anomaly && o-- > f->events.at && o->is_anomaly &&
+	       frame_is_of_job(f, o->job, o->job_uid, (struct job_key){ e->job_uid, frame_str(f, e->job) }) &&
+	       frame_is_alike(f, o->what, e->what))
+		n++;
+	return n;
+}
+
 static void draw_timeline(const struct frame *f, struct grid *g, size_t y, size_t lines)
 {
-	size_t n = MIN(lines, f->events.len), w = g->width;
+	size_t left = f->events.len, w = g->width;
 	size_t job_width = w >= 110 ? 28 : w >= 70 ? 18 : 10;
 
-	if (!n && lines)
+	if (!left && lines)
 		grid_put(g, y, 1, w, INK_QUIET, "no events yet");
-	for (size_t i = 0; i < n; i++) { /* the newest on top */
-		const struct frame_event *e = &f->events.at[f->events.len - 1 - i];
-		size_t x = grid_put(g, y + i, 1, w, INK_LABEL, format_clock(e->wall_ns).at);
+	for (size_t end = y + lines; left && y < end; y++) { /* the newest on top */
+		const struct frame_event *e = &f->events.at[left - 1];
+		unsigned times = count_alike(f, left - 1);
+		size_t x = grid_put(g, y, 1, w, INK_LABEL, format_clock(e->wall_ns).at);
 
-		grid_text(g, y + i, x + 1, 8, top_ink_of_severity(e->severity), frame_str(f, e->kind));
-		grid_text(g, y + i, x + 10, job_width, INK_LABEL, frame_str(f, e->job));
-		x += 11 + job_width;
-		grid_text(g, y + i, x, x < w ? w - x : 0,
-		          e->severity == SEVERITY_LOW ? INK_PLAIN : top_ink_of_severity(e->severity),
-		          frame_str(f, e->what));
+		grid_text(g, y, x + 1, 8, top_ink_of_severity(e->severity), frame_str(f, e->kind));
+		grid_text(g, y, x + 10, job_width, INK_LABEL, frame_str(f, e->job));
+		grid_counted(g, y, x + 11 + job_width,
+		             e->severity == SEVERITY_LOW ? INK_PLAIN : top_ink_of_severity(e->severity),
+		             frame_str(f, e->what), times);
+		left -= times;
 	}
 }
 

@@ -149,6 +149,63 @@ static void test_top_view__is_readable_in_a_small_terminal_without_unicode(void 
 	assert_screen(40, 10, false, "top-40x10.txt");
 }
 
+static struct frame_anomaly anomaly_of(struct frame *f, const char *what, pid_t pid, enum severity severity)
+{
+	return (struct frame_anomaly){ .job = frame_keep_str(f, "train.py-7f3a"),
+		                       .what = frame_keep_str(f, what),
+		                       .severity = severity,
+		                       .pid = pid };
+}
+
+/* The screen of a job with a spike, forty zombies, and a leak. */
+static void draw_zombies(size_t width, size_t height, bool has_leak, struct buf *out)
+{
+	const struct style style = { .unicode = true, .width = width };
+	struct top_state s = { 0 };
+	struct top_layout layout;
+	struct grid g = { 0 };
+	struct frame f = { 0 };
+
+	fill(&f);
+	for (int i = 0; i < 40; i++) {
+		char what[64];
+
+		snprintf(what, sizeof what, "zombie: sh %d not reaped for 15 s", 3000 + i);
+		*vec_push(&f.anomalies, 100) = anomaly_of(&f, what, 3000 + i, SEVERITY_MEDIUM);
+		add_event(&f, 10, "anomaly", "train.py-7f3a", what, SEVERITY_MEDIUM);
+		f.events.at[f.events.len - 1].is_anomaly = true;
+	}
+	if (has_leak)
+		*vec_push(&f.anomalies, 100) = anomaly_of(&f, "memory leak: python 2417", 2417, SEVERITY_CRITICAL);
+	top_state_note(&s, &f);
+	top_state_arrange(&s, &f);
+	grid_begin(&g, width, height, true);
+	top_view(&f, &s, true, &g, &layout);
+	grid_show(&g, CANVAS(&style, out));
+	grid_done(&g);
+	frame_done(&f);
+	top_state_done(&s);
+}
+
+static void test_top_view__counts_anomalies_of_one_kind_in_one_line(void **state)
+{
+	struct buf out = { 0 };
+
+	draw_zombies(120, 50, false, &out);
+	assert_non_null(strstr(out.at, "zombie: sh 3000 not reaped for 15 s (40 times)"));
+	assert_non_null(strstr(out.at, "zombie: sh 3039 not reaped for 15 s (40 times)"));
+	assert_non_null(strstr(out.at, "memory spike: python"));
+	assert_non_null(strstr(out.at, "sheet 2 fit began")); /* still on the timeline */
+	buf_reset(&out);
+	draw_zombies(80, 24, true, &out);
+	assert_non_null(strstr(out.at, " memory leak: python 2417"));
+	assert_null(strstr(out.at, "zombie: sh 3000"));
+	assert_non_null(strstr(out.at, "\n mem "));
+	assert_non_null(strstr(out.at, "\n cpu "));
+	assert_non_null(strstr(out.at, "\n python train.py --epochs 3"));
+	buf_done(&out);
+}
+
 static void test_top_view__fits_every_size(void **state)
 {
 	for (size_t width = 1; width <= 130; width += 3)
@@ -342,6 +399,7 @@ static void test_grid__cuts_what_does_not_fit_and_keeps_wide_characters_whole(vo
 
 RUN_TESTS(TEST(test_top_view__shows_the_job_that_eats_the_machine_first),
           TEST(test_top_view__is_readable_in_a_small_terminal_without_unicode),
+          TEST(test_top_view__counts_anomalies_of_one_kind_in_one_line),
           TEST(test_top_view__fits_every_size),
           TEST(test_top_state__keeps_the_selection_when_rows_move),
           TEST(test_top_state__filters_by_the_text_of_rows),
