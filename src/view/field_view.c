@@ -10,6 +10,7 @@
 #include "view/jobs_view.h"
 #include "view/report_tables.h"
 #include "view/snapshot_view.h"
+#include "view/syscall_view.h"
 
 /* Tables for people. Their columns show fields, which explain them. */
 static const struct {
@@ -43,10 +44,11 @@ static const struct {
 	{ "job: ls --json, report --json, export", { &job_fields } },
 	{ "figures of a job: ls --json, report --json, SQL jobs", .metrics = job_figures,
 	  .n = JOB_FIGURE_COUNT },
+	{ "report --json: the profile of the job, and", { &report_fields } },
 	{ "profile of a job: report --json, job.profile", { &profile_fields } },
 	{ "sheet_metrics of a profile, by number of the sheet", { &profile_sheet_fields } },
 	{ "sheet: report --json, export", { &sheet_fields } },
-	{ "recorded process: report --json, export", { &process_fields } },
+	{ "recorded process: costly_processes of report --json, export", { &process_fields } },
 	{ "event: events --json, export", { &event_fields } },
 	{ "sample of a job: export", { &job_sum_fields } },
 	{ "sample of a process: export", { &process_sample_fields } },
@@ -60,7 +62,9 @@ static const struct {
 	{ "what to request: next_request of report --json", { &report_next_request_fields } },
 	{ "process with last calls: last_calls of report --json", { &flight_fields } },
 	{ "last call: calls of last_calls, export", { &last_call_fields } },
-	{ "call that a process is in: syscalls --json", { &blocked_call_fields } },
+	{ "system call: syscalls --json, syscalls of report --json", { &syscall_fields } },
+	{ "call that a process is in: syscalls --json, blocked of report --json",
+	  { &blocked_call_fields } },
 };
 
 static const char *const unit_names[] = {

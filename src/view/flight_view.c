@@ -161,14 +161,15 @@ static const struct field flight_rows[] = {
 #undef RECORD
 const struct field_table flight_fields = FIELD_TABLE(flight_rows);
 
-void flight_view_json(struct json *j, const struct report *r)
+void flight_view_json(struct json *j, const void *report)
 {
+	const struct report *r = report;
+
 	if (!report_has_flight_recorder(r)) {
-		json_put_str(j, "last_calls", NULL);
-		json_put_str(j, "last_calls_left_out", NULL);
+		json_nil(j);
 		return;
 	}
-	json_open_array(j, "last_calls");
+	json_begin_array(j);
 	vec_each(&r->flights, f) {
 		json_begin_object(j);
 		field_table_json(j, &flight_fields, f);
@@ -179,5 +180,14 @@ void flight_view_json(struct json *j, const struct report *r)
 		json_end_object(j);
 	}
 	json_end_array(j);
-	json_put_u64(j, "last_calls_left_out", r->flights_left_out);
+}
+
+void flight_view_left_out_json(struct json *j, const void *report)
+{
+	const struct report *r = report;
+
+	if (report_has_flight_recorder(r))
+		json_u64(j, r->flights_left_out);
+	else
+		json_nil(j);
 }

@@ -15,5 +15,7 @@ void flight_view(const struct report *r, struct canvas *to);
 void flight_view_of(const struct report *r, struct proc_id process, struct canvas *to);
 /* All of them. */
 void flight_view_all(const struct report *r, struct canvas *to);
-/* The members `last_calls` and `last_calls_left_out` of an open object; null without a flight recorder. */
-void flight_view_json(struct json *j, const struct report *r);
+/* What a report in JSON has of them, null without a flight recorder: the calls, and of how many processes they were not
+ * kept. The fields of a struct report. */
+void flight_view_json(struct json *j, const void *report);
+void flight_view_left_out_json(struct json *j, const void *report);

@@ -87,9 +87,11 @@ static const struct field note_rows[] = {
 #undef RECORD
 const struct field_table report_note_fields = FIELD_TABLE(note_rows);
 
-static void put_notes(const struct report *r, struct json *j)
+static void put_notes(struct json *j, const void *record)
 {
-	json_open_array(j, "notes");
+	const struct report *r = record;
+
+	json_begin_array(j);
 	vec_each(&r->notes, n)
 		field_table_json_object(j, &report_note_fields,
 		                        &(struct shown_note){ *n, note_view(r, n) });
@@ -109,13 +111,47 @@ static const struct field mark_rows[] = {
 const struct field_table report_mark_fields = FIELD_TABLE(mark_rows);
 
 /* An array of records, or of structs that begin with one. */
-static void put_records(struct json *j, const char *key, const struct field_table *fields,
-                        const void *records, size_t n, size_t size)
+#define PUT_RECORDS(j, fields, list)                                                               \
+	do {                                                                                       \
+		json_begin_array(j);                                                               \
+		vec_each(list, one_)                                                               \
+			field_table_json_object(j, fields, one_);                                  \
+		json_end_array(j);                                                                 \
+	} while (0)
+
+static void put_gpus(struct json *j, const void *record)
 {
-	json_open_array(j, key);
-	for (size_t i = 0; i < n; i++)
-		field_table_json_object(j, fields, (const char *)records + i * size);
-	json_end_array(j);
+	const struct report *r = record;
+
+	PUT_RECORDS(j, &gpu_fields, &r->gpus);
+}
+
+static void put_programs(struct json *j, const void *record)
+{
+	const struct report *r = record;
+
+	PUT_RECORDS(j, &report_program_fields, &r->programs);
+}
+
+static void put_anomalies(struct json *j, const void *record)
+{
+	const struct report *r = record;
+
+	PUT_RECORDS(j, &anomaly_fields, &r->anomalies);
+}
+
+static void put_marks(struct json *j, const void *record)
+{
+	const struct report *r = record;
+
+	PUT_RECORDS(j, &report_mark_fields, &r->marks);
+}
+
+static void put_blocked(struct json *j, const void *record)
+{
+	const struct report *r = record;
+
+	PUT_RECORDS(j, &blocked_call_fields, &r->blocked.list);
 }
 
 /* A record, and the calls of the sheet or process. */
@@ -131,17 +167,21 @@ static void put_caller(const struct report *r, const struct field_table *fields,
 	json_end_object(j);
 }
 
-static void put_sheets(const struct report *r, struct json *j)
+static void put_sheets(struct json *j, const void *record)
 {
-	json_open_array(j, "sheets");
+	const struct report *r = record;
+
+	json_begin_array(j);
 	vec_each(&r->sheets, s)
 		put_caller(r, &sheet_fields, s, s->s.num, (struct proc_id){ 0 }, j);
 	json_end_array(j);
 }
 
-static void put_costly(const struct report *r, struct json *j)
+static void put_costly(struct json *j, const void *record)
 {
-	json_open_array(j, "costly_processes");
+	const struct report *r = record;
+
+	json_begin_array(j);
 	for (size_t i = 0; i < r->n_costly; i++)
 		put_caller(r, &process_fields, &r->costly[i], 0, r->costly[i].p.id, j);
 	json_end_array(j);
@@ -158,40 +198,76 @@ static const struct field next_request_rows[] = {
 #undef RECORD
 const struct field_table report_next_request_fields = FIELD_TABLE(next_request_rows);
 
-static void put_next_request(const struct report *r, struct json *j)
+static void put_next_request(struct json *j, const void *record)
 {
-	json_key(j, "next_request");
+	const struct report *r = record;
+
 	if (r->next.memory_bytes)
 		field_table_json_object(j, &report_next_request_fields, &r->next);
 	else
 		json_nil(j);
 }
 
+static void put_has_data(struct json *j, const void *record)
+{
+	json_bool(j, report_has_data(record));
+}
+
+static void put_result(struct json *j, const void *record)
+{
+	const struct report *r = record;
+
+	json_str(j, job_view_result(&r->job).at);
+}
+
+static void put_job(struct json *j, const void *record)
+{
+	const struct report *r = record;
+
+	field_table_json_object(j, &job_fields, &r->job);
+}
+
+static void put_calls(struct json *j, const void *record)
+{
+	const struct report *r = record;
+
+	syscall_view_json(j, r->syscalls.at, r->n_syscalls);
+}
+
+/* Behind those of the profile. */
+#define RECORD struct report
+static const struct field rows[] = {
+	{ "has_data", FIELD_PUT, .put = put_has_data, .help = "whether anything of the job was measured" },
+	{ "result", FIELD_PUT, .put = put_result, .help = "how it ended, as ls shows it" },
+	{ "host", FIELD(TEXT, host), .help = "the machine; null: not known" },
+	{ "user", FIELD(TEXT, user), .help = "the user who ran it; null: not known" },
+	{ "job", FIELD_PUT, .put = put_job, .help = "all that is recorded of it" },
+	{ "sheets", FIELD_PUT, .put = put_sheets, .help = "its sheets, each with its syscalls" },
+	{ "gpus", FIELD_PUT, .put = put_gpus, .help = "the GPUs that it used" },
+	{ "programs", FIELD_PUT, .put = put_programs, .help = "its processes, summed by name" },
+	{ "costly_processes", FIELD_PUT, .put = put_costly,
+	  .help = "those with the most CPU time or memory, each with its syscalls" },
+	{ "anomalies", FIELD_PUT, .put = put_anomalies, .help = "what was unusual, and when" },
+	{ "marks", FIELD_PUT, .put = put_marks, .help = "its marks and phases" },
+	{ "notes", FIELD_PUT, .put = put_notes, .help = "what is worth knowing" },
+	{ "next_request", FIELD_PUT, .put = put_next_request,
+	  .help = "what to request for the next run; null: nothing was learned" },
+	{ "syscalls", FIELD_PUT, .put = put_calls,
+	  .help = "system calls by name; empty: they were not counted" },
+	{ "last_calls", FIELD_PUT, .put = flight_view_json,
+	  .help = "the last calls of processes; null: there was no flight recorder" },
+	{ "last_calls_left_out", FIELD_PUT, .put = flight_view_left_out_json,
+	  .help = "processes whose last calls were not kept" },
+	{ "blocked", FIELD_PUT, .put = put_blocked,
+	  .help = "the calls that its processes wait in now" },
+};
+#undef RECORD
+const struct field_table report_fields = FIELD_TABLE(rows);
+
 void report_view_json(const struct report *r, struct json *j)
 {
 	json_begin_object(j);
 	put_profile(r, j);
-	json_put_bool(j, "has_data", report_has_data(r));
-	json_put_str(j, "result", job_view_result(&r->job).at);
-	json_put_text(j, "host", r->host);
-	json_put_text(j, "user", r->user);
-	json_key(j, "job");
-	field_table_json_object(j, &job_fields, &r->job);
-	put_sheets(r, j);
-	put_records(j, "gpus", &gpu_fields, r->gpus.at, r->gpus.len, sizeof *r->gpus.at);
-	put_records(j, "programs", &report_program_fields, r->programs.at, r->programs.len,
-	            sizeof *r->programs.at);
-	put_costly(r, j);
-	put_records(j, "anomalies", &anomaly_fields, r->anomalies.at, r->anomalies.len,
-	            sizeof *r->anomalies.at);
-	put_records(j, "marks", &report_mark_fields, r->marks.at, r->marks.len,
-	            sizeof *r->marks.at);
-	put_notes(r, j);
-	put_next_request(r, j);
-	json_key(j, "syscalls");
-	syscall_view_json(j, r->syscalls.at, r->n_syscalls);
-	flight_view_json(j, r);
-	put_records(j, "blocked", &blocked_call_fields, r->blocked.list.at, r->blocked.list.len,
-	            sizeof *r->blocked.list.at);
+	field_table_json(j, &report_fields, r);
 	json_end_object(j);
 }

@@ -8,8 +8,8 @@
 
 extern const struct table_columns report_sheet_columns, report_process_columns;
 
-/* Their rows in JSON. */
-extern const struct field_table report_program_fields, report_mark_fields, report_note_fields,
+/* A report in JSON, behind its profile; and the rows of its tables. */
+extern const struct field_table report_fields, report_program_fields, report_mark_fields, report_note_fields,
 	report_next_request_fields;
 
 void report_tables(const struct report *r, struct canvas *to);

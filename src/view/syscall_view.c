@@ -142,20 +142,34 @@ void syscall_view_report(const struct report *r, struct canvas *to)
 
 /* ---- for programs ---------------------------------------------------------------------------- */
 
+static void put_errors(struct json *j, const void *record)
+{
+	const struct syscall_record *call = record;
+
+	json_begin_object(j);
+	for (unsigned i = 0; i < call->n_errors; i++)
+		json_put_u64(j, call->by_error[i].name, call->by_error[i].count);
+	json_end_object(j);
+}
+
+#define RECORD struct syscall_record
+static const struct field rows[] = {
+	{ "count", FIELD(NUMBER, count), .help = "how often it was called" },
+	{ "errors", FIELD(NUMBER, errors), .help = "… and failed" },
+	{ "errors_by_name", FIELD_PUT, .put = put_errors,
+	  .help = "the most frequent ways in which it failed, such as ENOENT, and how often" },
+	{ "time_pct", FIELD(RATIO, time_ratio), .decimals = 2,
+	  .help = "share of the time in all calls" },
+};
+#undef RECORD
+const struct field_table syscall_fields = FIELD_TABLE(rows);
+
 void syscall_view_json(struct json *j, const struct syscall_record *calls, size_t n)
 {
 	json_begin_object(j);
 	for (size_t i = 0; i < n; i++) {
 		json_key(j, calls[i].name);
-		json_begin_object(j);
-		json_put_u64(j, "count", calls[i].count);
-		json_put_u64(j, "errors", calls[i].errors);
-		json_open_object(j, "errors_by_name");
-		for (unsigned k = 0; k < calls[i].n_errors; k++)
-			json_put_u64(j, calls[i].by_error[k].name, calls[i].by_error[k].count);
-		json_end_object(j);
-		json_put_double(j, "time_pct", 100 * calls[i].time_ratio, 2);
-		json_end_object(j);
+		field_table_json_object(j, &syscall_fields, &calls[i]);
 	}
 	json_end_object(j);
 }

@@ -15,6 +15,7 @@
 #include "view/jobs_view.h"
 #include "view/report_tables.h"
 #include "view/snapshot_view.h"
+#include "view/syscall_view.h"
 
 static void assert_explained(const char *key, const char *help, const char **keys, size_t *n)
 {
@@ -54,6 +55,8 @@ static void test_fields__explain_each_key_and_have_it_once(void **state)
 		&report_mark_fields,
 		&report_note_fields,
 		&report_next_request_fields,
+		&report_fields,
+		&syscall_fields,
 	};
 	const char *keys[100];
 
@@ -107,6 +110,8 @@ static void test_field_view__lists_units_and_help(void **state)
 	assert_non_null(strstr(out.at, "max_cpu_pct     %      most CPU"));
 	assert_non_null(strstr(out.at, "psi_io_percent              %      share of the time"));
 	assert_non_null(strstr(out.at, "read_bytes_per_s"));
+	assert_non_null(strstr(out.at, "costly_processes"));
+	assert_non_null(strstr(out.at, "errors_by_name"));
 	buf_done(&out);
 }
 
