@@ -98,22 +98,22 @@ def screen(proctor, tmp_path):
 def start_job(proctor, children):
 	"""A job whose second sheet of three is busy."""
 	script = "{0} sheet 1/3 --label prepare -- true; {0} sheet 2/3 --label fit -- timeout 300 sh -c 'while :; do :; done'"
-	return children.spawn([proctor.binary, "run", "--job-id", "eater", "--", "sh", "-c", script.format(proctor.binary)], env=proctor.env,
+	return children.spawn([proctor.binary, "run", "--job-id", "grinder", "--", "sh", "-c", script.format(proctor.binary)], env=proctor.env,
 			      stderr=subprocess.DEVNULL)
 
 
 def test_it_shows_the_job_that_eats_the_machine_and_its_step(proctor, children, screen):
 	start_job(proctor, children)
 	screen.run(proctor.binary, "top")
-	text = screen.wait(r"eater  2/3 fit", r"^F1 help", r"sheet 2 fit began", r"eater .* 1 of 3 sheets done")
+	text = screen.wait(r"grinder  2/3 fit", r"^F1 help", r"sheet 2 fit began", r"grinder .* 1 of 3 sheets done")
 	lines = text.splitlines()
 	assert "own sampling" in lines[0]
-	assert "eater" in lines[4] and "33%" in lines[4]  # the first row
+	assert "grinder" in lines[4] and "33%" in lines[4]  # the first row
 	assert max(map(len, lines)) <= 80
 	screen.type("F1")
 	screen.wait("proctor top: keys", "Time travel")
 	screen.type("Escape")
-	screen.wait("eater  2/3 fit")
+	screen.wait("grinder  2/3 fit")
 	screen.type("q")
 	screen.wait("ready:$")
 
@@ -218,7 +218,7 @@ def rgb_of(number):
 def test_its_colors_are_those_of_the_terminal_and_can_be_read_on_white_and_on_black(proctor, children, screen, term, colors):
 	start_job(proctor, children)
 	screen.run("env", "TERM=" + term, proctor.binary, "top")
-	screen.wait("eater  2/3 fit")
+	screen.wait("grinder  2/3 fit")
 	codes = re.findall(r"\x1b\[([\d;]*)m", screen.tmux("capture-pane", "-p", "-e"))
 	cube = {int(number) for code in codes for number in re.findall(r"\b38;5;(\d+)", code)}
 	basic = {part for code in codes for part in code.split(";") if "38;5" not in code and re.fullmatch("3[1-7]", part)}
@@ -338,9 +338,9 @@ def test_the_past_shows_no_process_before_it_was_born(proctor, children, screen,
 def test_why_of_a_job_is_read_in_the_screen(proctor, children, screen):
 	start_job(proctor, children)
 	screen.run(proctor.binary, "top")
-	screen.wait(r"eater  2/3 fit")
+	screen.wait(r"grinder  2/3 fit")
 	screen.type("w")
-	screen.wait("^proctor why eater", "running")
+	screen.wait("^proctor why grinder", "running")
 	screen.type("Escape", "q")
 	screen.wait("ready:$")
 
