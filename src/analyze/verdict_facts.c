@@ -12,6 +12,9 @@ static const char *const fatal_errors[] = { "ENOSPC", "EDQUOT", "EROFS", "EMFILE
 /* EAGAIN is fatal only where a process or thread could not be made. */
 static const char *const birth_calls[] = { "clone", "clone3", "fork", "vfork" };
 
+/* Python caches what it compiled there, and does without where it cannot. */
+static const char optional_cache[] = "/__pycache__";
+
 static bool is_listed(const char *word, const char *const *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -127,7 +130,8 @@ void verdict_facts_add_call(struct verdict_facts *f, const struct last_call_reco
 		e = &f->errors.at[f->errors.len - 1];
 		e->is_reported |= proc_id_eq(e->id, c->process);
 	}
-	if (!c->text || !c->error || !c->call || !is_fatal(c->call, c->error))
+	if (!c->text || !c->error || !c->call || !is_fatal(c->call, c->error) ||
+	    strstr(c->text, optional_cache))
 		return;
 	e = vec_push(&f->errors, VERDICT_ERRORS_MAX);
 	if (!e)

@@ -6,6 +6,7 @@
 
 #define STATUS_TIMEOUT 124                /* of coreutils' timeout */
 #define STOPPED_WITHIN_NS (20 * NS_PER_S) /* from SIGTERM, which may wake it, to its end */
+#define VICTIM_EXPLAINS_NS (2 * NS_PER_S) /* a job that goes on for longer may fail of something else */
 #define HANDLED_WITHIN_NS                                                                          \
 	(10 * NS_PER_S) /* a program that handles a signal ends within this time */
 
@@ -40,6 +41,14 @@ static const struct verdict_death *find_victim(const struct verdict_context *c, 
 	return found;
 }
 
+static bool did_end_the_job(const struct verdict_context *c, const struct verdict_death *victim)
+{
+	const struct verdict_death *command = c->origin.command;
+
+	return !victim || !command || (victim == c->origin.first && !c->origin.is_inferred) ||
+	       command->ended_ns <= victim->ended_ns + VICTIM_EXPLAINS_NS;
+}
+
 static void add_oom(const struct verdict_context *c, struct verdict *v)
 {
 	static const char *const counters[CAUSE_SOURCE_COUNT] = {
@@ -52,6 +61,8 @@ static void add_oom(const struct verdict_context *c, struct verdict *v)
 	uint64_t at_ns = 0;
 	const struct verdict_death *victim = find_victim(c, &at_ns);
 
+	if (!did_end_the_job(c, victim))
+		v->confidence = CONFIDENCE_MEDIUM;
 	verdict_evidence_set_process(v, victim);
 	if (at_ns && victim) {
 		verdict_evidence_add_end(v, EVIDENCE_OOM_KILL, victim);
@@ -121,6 +132,15 @@ static const struct verdict_event *find_reason(const struct verdict_context *c, 
 	return found;
 }
 
+/* timeout passes on the status of a command that ended in time. */
+static bool has_child_with_status(const struct verdict_facts *f, pid_t parent, int status)
+{
+	vec_each(&f->deaths, d)
+		if (d->ppid == parent && d->has_exit_code && d->exit_code == status)
+			return true;
+	return false;
+}
+
 /* By its status; or, as it ends where it had to send SIGKILL, by the same signal to itself. */
 static bool is_timeout_end(const struct verdict_facts *f, const struct verdict_death *d)
 {
@@ -129,7 +149,8 @@ static bool is_timeout_end(const struct verdict_facts *f, const struct verdict_d
 	if (!verdict_origin_is_named(d->name, verdict_timeouts))
 		return false;
 	if (d->signal != SIGKILL)
-		return d->exit_code == STATUS_TIMEOUT;
+		return d->exit_code == STATUS_TIMEOUT &&
+		       !has_child_with_status(f, d->id.pid, STATUS_TIMEOUT);
 	s = verdict_origin_find_signal(f, d->id, SIGKILL);
 	return s && s->has_sender && s->sender_pid == d->id.pid;
 }

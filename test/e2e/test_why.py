@@ -96,6 +96,7 @@ DEATHS = {
 	"timeout in a script": (["sh", "-c", "timeout 0.2 sleep 60; exit $?"], [], ("timeout_command", HIGH, "timeout"), None),
 	"a closed pipe": (["bash", "-c", "set -o pipefail; yes | head -1 >/dev/null"], [], ("broken_pipe", HIGH, "yes"), None),
 	"a closed pipe before another failure": (["bash", "-c", "yes | head -1 >/dev/null; exit 4"], [], ("exit_nonzero", None, "bash"), None),
+	"a status that timeout passed on": (["timeout", "60", "sh", "-c", "exit 124"], [], ("exit_nonzero", MEDIUM, "sh"), None),
 	"its own SIGKILL": (["sh", "-c", "kill -KILL $$"], [], ("abort", HIGH, "sh"), ("unknown", LOW, "sh")),
 	"its own SIGSEGV": (["sh", "-c", "kill -SEGV $$"], [], ("abort", HIGH, "sh"), ("segfault", MEDIUM, "sh")),
 	"an error that it handled": (["sh", "-c", "sh -c 'echo x >/dev/full'; exit 2"], ["--syscalls"], ("disk_full", MEDIUM, "sh"),

@@ -182,6 +182,56 @@ static void test_verdict__knows_the_timeout_command_that_had_to_kill(void **stat
 	assert_verdict(&job, &f, VERDICT_TIMEOUT_COMMAND, CONFIDENCE_HIGH, 10);
 }
 
+static void test_verdict__takes_no_status_that_timeout_passed_on_for_its_own(void **state)
+{
+	const struct job job = failed_job(124, 0);
+	struct verdict_facts f = { 0 };
+
+	(void)state;
+	add_process(&f, 10, 1, "timeout", 124, 0, 10);
+	add_process(&f, 11, 10, "sh", 124, 0, 9.99);
+	assert_verdict(&job, &f, VERDICT_EXIT_NONZERO, CONFIDENCE_MEDIUM, 11);
+	f = (struct verdict_facts){ 0 };
+	add_process(&f, 10, 1, "timeout", 124, 0, 10);
+	add_process(&f, 11, 10, "timeout", 124, 0, 9.99);
+	add_process(&f, 12, 11, "sleep", 0, SIGTERM, 9.98);
+	assert_verdict(&job, &f, VERDICT_TIMEOUT_COMMAND, CONFIDENCE_HIGH, 11);
+}
+
+static void add_oom(struct verdict_facts *f, pid_t pid, double at_s)
+{
+	const struct event_record e = { .kind = EVENT_OOM,
+		                        .process = { .pid = pid, .start_ticks = 1 },
+		                        .wall_ns = AT(0) + (uint64_t)(at_s * 1e9) };
+
+	verdict_facts_add_event(f, &e);
+}
+
+static void test_verdict__is_unsure_of_an_oom_kill_that_the_job_outlived(void **state)
+{
+	struct job job = failed_job(1, 0), passed_on = failed_job(137, 0);
+	struct verdict_facts f = { 0 };
+
+	(void)state;
+	job.cause.oom = passed_on.cause.oom = CAUSE_PROOF_PROVEN;
+	job.limits_hit = passed_on.limits_hit = 1u << JOB_LIMIT_MEM;
+	add_process(&f, 10, 1, "sh", 1, 0, 10);
+	add_process(&f, 11, 10, "python3", 0, SIGKILL, 9.9);
+	add_oom(&f, 11, 9.9);
+	assert_verdict(&job, &f, VERDICT_OOM_OWN_LIMIT, CONFIDENCE_HIGH, 11);
+	f = (struct verdict_facts){ 0 };
+	add_process(&f, 10, 1, "sh", 1, 0, 10);
+	add_process(&f, 11, 10, "python3", 0, SIGKILL, 5);
+	add_process(&f, 12, 10, "grep", 1, 0, 9.9);
+	add_oom(&f, 11, 5);
+	assert_verdict(&job, &f, VERDICT_OOM_OWN_LIMIT, CONFIDENCE_MEDIUM, 11);
+	f = (struct verdict_facts){ 0 };
+	add_process(&f, 10, 1, "sh", 137, 0, 10);
+	add_process(&f, 11, 10, "python3", 0, SIGKILL, 5);
+	add_oom(&f, 11, 5);
+	assert_verdict(&passed_on, &f, VERDICT_OOM_OWN_LIMIT, CONFIDENCE_HIGH, 11);
+}
+
 static void test_verdict__takes_a_hangup_by_a_shell_for_a_closed_terminal(void **state)
 {
 	const struct job job = failed_job(0, SIGHUP);
@@ -287,6 +337,18 @@ static void test_verdict__takes_calls_that_failed_as_proof_and_state_as_a_hint(v
 	verdict_facts_add_event(&g, &disk);
 	verdict_facts_add_call(&g, &call);
 	assert_verdict(&job, &g, VERDICT_DISK_FULL, CONFIDENCE_HIGH, 10);
+}
+
+static void test_verdict__ignores_that_python_could_not_cache_a_module(void **state)
+{
+	const struct job job = failed_job(1, 0);
+	struct verdict_facts f = { 0 };
+
+	(void)state;
+	add_process(&f, 10, 1, "python3", 1, 0, 10);
+	add_call(&f, 10, "mkdir", "EROFS", "mkdir(\"/opt/lib/__pycache__\", 0777) = -1 EROFS", 9.9);
+	add_call(&f, 10, "write", "", "write(2</dev/pts/1>, ..., 40) = 40", 9.92);
+	assert_verdict(&job, &f, VERDICT_EXIT_NONZERO, CONFIDENCE_HIGH, 10);
 }
 
 static void test_verdict__ignores_everyday_errors_and_those_of_others(void **state)
@@ -448,9 +510,12 @@ int main(void)
 		cmocka_unit_test(test_verdict__takes_no_child_of_the_program_before_the_last_exec),
 		cmocka_unit_test(test_verdict__prefers_what_failed_to_what_was_ended_for_it),
 		cmocka_unit_test(test_verdict__knows_the_timeout_command_that_had_to_kill),
+		cmocka_unit_test(test_verdict__takes_no_status_that_timeout_passed_on_for_its_own),
+		cmocka_unit_test(test_verdict__is_unsure_of_an_oom_kill_that_the_job_outlived),
 		cmocka_unit_test(test_verdict__takes_a_hangup_by_a_shell_for_a_closed_terminal),
 		cmocka_unit_test(test_verdict__is_sure_of_an_error_that_the_program_reported),
 		cmocka_unit_test(test_verdict__ignores_everyday_errors_and_those_of_others),
+		cmocka_unit_test(test_verdict__ignores_that_python_could_not_cache_a_module),
 		cmocka_unit_test(test_verdict__blames_a_gpu_that_failed_or_was_full_at_the_end),
 		cmocka_unit_test(test_verdict__is_unknown_without_evidence),
 		cmocka_unit_test(test_verdict__knows_a_machine_that_went_down_by_its_boot),
