@@ -279,30 +279,34 @@ static double ratio_sd(const struct ratio_sums *r, double *ret_mean)
 	return sqrt(MAX(variance, 1e-5)) * (1 + 1 / (r->n + 1));
 }
 
-/* The center that predicted best times its mean ratio; *ret_sd: of that logarithm. */
+/* The center that predicted best; *ret_corrected: times its mean ratio; *ret_sd: of that logarithm. */
 static double best_center(const struct peak_estimator *t, const double centers[static CENTER_COUNT],
-                          double *ret_sd)
+                          double *ret_corrected, double *ret_sd)
 {
 	double least = INFINITY, best = 0;
 
+	*ret_corrected = 0;
 	for (unsigned c = 0; c < CENTER_REQUESTED; c++) {
 		double mean, sd = ratio_sd(&t->ratio[c], &mean);
 
 		if (centers[c] <= 0 || sd >= least)
 			continue;
 		least = sd;
-		best = centers[c] * exp(mean);
+		best = centers[c];
+		*ret_corrected = best * exp(mean);
 	}
 	*ret_sd = least;
 	return best;
 }
 
+/* Past ratios correct a center, but not beyond the largest run: the ratio of two runs is no trend. */
 double peak_estimator_expected(const struct peak_estimator *t,
                                const double centers[static CENTER_COUNT])
 {
-	double sd;
+	double corrected, sd;
+	double center = best_center(t, centers, &corrected, &sd);
 
-	return best_center(t, centers, &sd);
+	return MIN(corrected, MAX(center, centers[CENTER_LARGEST]));
 }
 
 /* As many standard deviations above that as cover 95 %: their number is moved by each run, so that it covers them
@@ -310,10 +314,10 @@ double peak_estimator_expected(const struct peak_estimator *t,
 static double upper_bound(const struct peak_estimator *t, const struct peak_experience *e,
                           const double centers[static CENTER_COUNT])
 {
-	double width = e->bound_width[stage_of(t->stats.n)] + t->bound_offset, sd;
-	double best = best_center(t, centers, &sd);
+	double width = e->bound_width[stage_of(t->stats.n)] + t->bound_offset, corrected, sd;
 
-	return best * exp(sd * width);
+	best_center(t, centers, &corrected, &sd);
+	return corrected * exp(sd * width);
 }
 
 static void learn_bound(struct peak_estimator *t, struct peak_experience *e,

@@ -101,3 +101,21 @@ char *buf_take(struct buf *b)
 	*b = (struct buf){ .max = b->max };
 	return text;
 }
+
+void buf_put_shell_word(struct buf *b, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789%+,-./:=@_";
+
+	if (*word && !word[strspn(word, plain)]) {
+		buf_puts(b, word);
+		return;
+	}
+	buf_putc(b, '\'');
+	for (; *word; word++)
+		if (*word == '\'')
+			buf_puts(b, "'\\''");
+		else
+			buf_putc(b, *word);
+	buf_putc(b, '\'');
+}

@@ -31,4 +31,5 @@ bool buf_put(struct buf *b, const void *bytes, size_t n);
 bool buf_puts(struct buf *b, const char *s);
 bool buf_putc(struct buf *b, char c);
 bool buf_printf(struct buf *b, const char *fmt, ...) printf_like(2, 3);
+void buf_put_shell_word(struct buf *b, const char *word); /* as a shell reads it back as one word */
 char *buf_take(struct buf *b); /* the bytes as an owned string; the buffer is empty again */

@@ -355,25 +355,6 @@ static void put_anomalies(const struct job *job, const struct run_anomalies *not
 	label_lines_part(f, "… and %s more", format_count(notes->more).at);
 }
 
-/* As a shell reads it back as one word. */
-static void put_shell_word(struct buf *to, const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789%+,-./:=@_";
-
-	if (*word && !word[strspn(word, plain)]) {
-		buf_puts(to, word);
-		return;
-	}
-	buf_putc(to, '\'');
-	for (; *word; word++)
-		if (*word == '\'')
-			buf_puts(to, "'\\''");
-		else
-			buf_putc(to, *word);
-	buf_putc(to, '\'');
-}
-
 static void put_record(struct label_lines *f, const struct job *job,
                        const struct run_record *record)
 {
@@ -400,7 +381,7 @@ static void put_record(struct label_lines *f, const struct job *job,
 	buf_printf(&line, "proctor %s %s", job->status == JOB_FAILED ? "why" : "report", job->id);
 	if (record->state_dir) {
 		buf_puts(&line, " --state-dir ");
-		put_shell_word(&line, record->state_dir);
+		buf_put_shell_word(&line, record->state_dir);
 	}
 	label_lines_begin(f, "more", "");
 	label_lines_join(f, LABEL_WHOLE, "%s", line.at);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "view/format.h"
 
 #define RUN "proctor run "
@@ -118,11 +119,13 @@ static void find_place(const struct job *job, const struct verdict *v,
 static void advise_disk(const struct job *job, const struct verdict *v, const char *tool,
                         const char *text, struct list *to)
 {
-	char command[160], place[ADVICE_PLACE_MAX];
+	cleanup(buf_done) struct buf command = { 0 };
+	char place[ADVICE_PLACE_MAX];
 
 	find_place(job, v, place);
-	snprintf(command, sizeof command, "%s %s", tool, place);
-	add(to, command, "%s", text);
+	buf_printf(&command, "%s ", tool);
+	buf_put_shell_word(&command, place);
+	add(to, command.len < sizeof to->at->command ? command.at : tool, "%s", text);
 }
 
 /* The first word of a command that was never started; `placeholder` if another one was not, as in a script, or a shell

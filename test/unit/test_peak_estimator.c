@@ -312,6 +312,22 @@ static void test_peak_estimator__requests_what_runs_of_0_seconds_needed(void **s
 	}
 }
 
+static void test_peak_estimator__does_not_take_two_runs_for_a_trend(void **state)
+{
+	struct peak_experience e;
+	struct peak_estimator t = { 0 };
+	struct peak_prediction p;
+	const struct peak_query query = { 0 };
+
+	peak_experience_init(&e, PEAK_LOW_FAILURE);
+	peak_estimator_learn(&t, &e, &query, NULL, 1 * GB, 60);
+	assert_true(peak_estimator_predict(&t, &e, &query, &p));
+	peak_estimator_learn(&t, &e, &query, &p, 26 * GB, 60);
+	assert_true(peak_estimator_predict(&t, &e, &query, &p));
+	assert_true(peak_estimator_expected(&t, p.centers) <= 26 * GB);
+	assert_true(p.upper_bytes >= 26 * GB);
+}
+
 static void test_backtest__keeps_types_sheets_and_bases_apart(void **state)
 {
 	struct past_run run = { .type = "a", .took_ns = 1, .peak_bytes = 1000000 };
@@ -346,4 +362,5 @@ RUN_TESTS(
 	TEST(test_backtest__covers_95_percent_of_runs_in_total_and_by_type),
 	TEST(test_peak_estimator__is_as_confident_as_it_is_right),
 	TEST(test_peak_estimator__requests_what_runs_of_0_seconds_needed),
+	TEST(test_peak_estimator__does_not_take_two_runs_for_a_trend),
 	TEST(test_backtest__keeps_types_sheets_and_bases_apart))

@@ -625,6 +625,8 @@ static void test_verdict_advice__finds_the_disk_of_a_relative_name(void **state)
 	assert_string_equal(advice_for(&r, &v).command, "df -h /data");
 	snprintf(v.evidence[0].text, VERDICT_TEXT_MAX, "standard output");
 	assert_string_equal(advice_for(&r, &v).command, "df -h .");
+	snprintf(v.evidence[0].text, VERDICT_TEXT_MAX, "/my data/$(id)'s");
+	assert_string_equal(advice_for(&r, &v).command, "df -h '/my data/$(id)'\\''s'");
 }
 
 static void test_report_view__shows_a_limit_once(void **state)
