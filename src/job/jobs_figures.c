@@ -437,12 +437,13 @@ static void look_for_others(const struct jobs *jobs, struct watched_job *w,
  * matter. */
 static void watch_oom(struct watched_job *w, const struct snapshot *snap)
 {
+	struct figure peak = w->row->job.figures[JOB_FIGURE_PEAK_USED];
 	uint64_t kills = w->end_facts.kills, counted;
 	bool is_over = snap->is_last || (w->ended_mono_ns && !w->is_published);
 
 	if (kills == w->seen_kills && !is_over && (snap->events_only || w->is_published))
 		return;
-	counted = oom_watch_read(w->oom, snap->boot_ns);
+	counted = oom_watch_read(w->oom, figure_is_known(peak) ? peak.value : 0, snap->boot_ns);
 	if (kills != w->seen_kills || is_over)
 		w->oom_kills = MAX(w->oom_kills, counted);
 	w->seen_kills = kills;

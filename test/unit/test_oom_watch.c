@@ -31,15 +31,32 @@ static void test_oom_watch__counts_kills_of_its_group_in_the_last_seconds(void *
 	oom_watch_begin(&w, t.env.root_fd, 0, 0);
 	assert_true(w.is_known);
 	assert_false(w.is_of_machine);
-	assert_int_equal(oom_watch_read(&w, DS), 0);
+	assert_int_equal(oom_watch_read(&w, 0, DS), 0);
 	tree_puts(&t, "sys/fs/cgroup/slurm/job_77/memory.events", "low 0\noom 3\noom_kill 3\n");
-	assert_int_equal(oom_watch_read(&w, 2 * DS), 2);
-	assert_int_equal(oom_watch_read(&w, 9 * DS), 2);
+	assert_int_equal(oom_watch_read(&w, 0, 2 * DS), 2);
+	assert_int_equal(oom_watch_read(&w, 0, 9 * DS), 2);
 	tree_puts(&t, "sys/fs/cgroup/slurm/job_77/memory.events", "low 0\noom 3\noom_kill 4\n");
-	assert_int_equal(oom_watch_read(&w, 10 * DS), 3);
-	assert_int_equal(oom_watch_read(&w, 19 * DS), 3); /* of 0.9 s ago */
-	assert_int_equal(oom_watch_read(&w, 20 * DS), 3);
-	assert_int_equal(oom_watch_read(&w, 21 * DS), 0); /* too long ago */
+	assert_int_equal(oom_watch_read(&w, 0, 10 * DS), 3);
+	assert_int_equal(oom_watch_read(&w, 0, 19 * DS), 3); /* of 0.9 s ago */
+	assert_int_equal(oom_watch_read(&w, 0, 20 * DS), 3);
+	assert_int_equal(oom_watch_read(&w, 0, 21 * DS), 0); /* too long ago */
+	tree_remove(&t);
+}
+
+static void test_oom_watch__counts_longer_where_much_memory_has_to_be_freed(void **state)
+{
+	const uint64_t bytes = UINT64_C(23) << 30;
+	struct tree t = machine(V2, "0::/\n");
+	struct oom_watch w;
+
+	(void)state;
+	oom_watch_begin(&w, t.env.root_fd, 0, 0);
+	tree_puts(&t, "proc/vmstat", "oom_kill 41\n");
+	for (unsigned s = 1; s <= 12; s++)
+		assert_int_equal(oom_watch_read(&w, bytes, s * NS_PER_S), 1);
+	assert_int_equal(oom_watch_read(&w, bytes, 60 * NS_PER_S), 1); /* not read in between */
+	assert_int_equal(oom_watch_read(&w, bytes, 80 * NS_PER_S), 1);
+	assert_int_equal(oom_watch_read(&w, bytes, 81 * NS_PER_S), 0);
 	tree_remove(&t);
 }
 
@@ -52,7 +69,7 @@ static void test_oom_watch__counts_kills_of_the_machine_where_no_group_does(void
 	oom_watch_begin(&w, t.env.root_fd, 0, 0);
 	assert_true(w.is_known && w.is_of_machine);
 	tree_puts(&t, "proc/vmstat", "oom_kill 41\n");
-	assert_int_equal(oom_watch_read(&w, NS_PER_S), 1);
+	assert_int_equal(oom_watch_read(&w, 0, NS_PER_S), 1);
 	tree_remove(&t);
 }
 
@@ -67,7 +84,7 @@ static void test_oom_watch__knows_nothing_on_a_kernel_that_counts_none(void **st
 	tree_puts(&t, "proc/vmstat", "nr_free_pages 5\n");
 	oom_watch_begin(&w, t.env.root_fd, 0, 0);
 	assert_false(w.is_known);
-	assert_int_equal(oom_watch_read(&w, NS_PER_S), 0);
+	assert_int_equal(oom_watch_read(&w, 0, NS_PER_S), 0);
 	tree_remove(&t);
 }
 
@@ -111,6 +128,7 @@ static void test_oom_watch__takes_a_full_group_on_v1(void **state)
 }
 
 RUN_TESTS(TEST(test_oom_watch__counts_kills_of_its_group_in_the_last_seconds),
+          TEST(test_oom_watch__counts_longer_where_much_memory_has_to_be_freed),
           TEST(test_oom_watch__counts_kills_of_the_machine_where_no_group_does),
           TEST(test_oom_watch__knows_nothing_on_a_kernel_that_counts_none),
           TEST(test_oom_watch__finds_the_group_whose_limit_was_reached),

@@ -13,6 +13,7 @@
 #include "kernel/cgroup_read.h"
 
 #define TURN_NS NS_PER_S
+#define BYTES_FREED_PER_NS 2 /* at least */
 
 static bool read_count(const struct oom_watch *w, uint64_t *ret)
 {
@@ -35,14 +36,15 @@ void oom_watch_begin(struct oom_watch *w, int root_fd, pid_t pid, uint64_t boot_
 	w->before = w->turned = w->last;
 }
 
-uint64_t oom_watch_read(struct oom_watch *w, uint64_t boot_ns)
+uint64_t oom_watch_read(struct oom_watch *w, uint64_t memory_bytes, uint64_t boot_ns)
 {
+	uint64_t turn_ns = TURN_NS + memory_bytes / BYTES_FREED_PER_NS;
 	uint64_t now = w->last, recent;
 
 	if (w->is_known)
 		(void)read_count(w, &now);
 	recent = now - MIN(now, w->before);
-	if (boot_ns - w->turned_boot_ns >= TURN_NS) {
+	if (boot_ns - w->turned_boot_ns >= turn_ns) {
 		w->before = w->turned;
 		w->turned = now;
 		w->turned_boot_ns = boot_ns;
