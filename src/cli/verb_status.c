@@ -91,6 +91,8 @@ static struct status_facts facts_of(const json_t *a, const char *socket)
 		.lost_events = rpc_answer_u64(losses, "events"),
 		.unread_events = rpc_answer_u64(losses, "unread_events"),
 		.missed_ticks = rpc_answer_u64(losses, "missed_ticks"),
+		.hanging_processes = rpc_answer_u64(losses, "hanging_processes"),
+		.refused_reads = rpc_answer_u64(losses, "refused_reads"),
 		.over_quota_samples = rpc_answer_u64(quota, "samples"),
 		.over_quota_events = rpc_answer_u64(quota, "events"),
 	};

@@ -672,6 +672,7 @@ void engine_status(struct engine *e, struct engine_status *ret)
 		                       .totals = e->totals };
 	recorder_status(e->recorder, &ret->totals.recorder);
 	ret->totals.cpu_ns = clock_process_cpu_ns();
+	ret->totals.hangs = process_reader_hangs(sampler_process_reader(e->sampler));
 }
 
 uint64_t engine_store_jobs(struct engine *e)

@@ -13,6 +13,7 @@
 #include "kernel/process_reader.h"
 
 #define FAILURES_TO_GIVE_WAY 3
+#define REFUSALS_EVERY_NS (60 * NS_PER_S)
 
 struct role_slot {
 	const struct probe_role *role;
@@ -36,7 +37,8 @@ struct sampler {
 	bool lost_before;    /* in the tick before: samples are compared once more */
 	uint64_t seq, started_boot_ns;
 	uint64_t before_last_ns; /* sampler_before_last_ns() */
-	uint64_t hangs; /* of processes that were read, as reported */
+	struct process_reader_hangs hangs; /* as reported */
+	uint64_t refused_reported_ns;
 	sampler_notice *notice;
 	void *notice_self;
 };
@@ -372,23 +374,41 @@ void sampler_build_events(struct sampler *s, const struct job_roster *jobs, stru
 /* Each process that hangs while it is read is reported once. */
 static void report_hangs(struct sampler *s)
 {
-	pid_t pid;
-	uint64_t hangs = process_reader_hangs(s->env.reader, &pid);
+	struct process_reader_hangs now = process_reader_hangs(s->env.reader);
+	uint64_t more = now.found - s->hangs.found;
 	char text[200];
 
-	if (hangs == s->hangs)
+	if (!more)
 		return;
 	snprintf(text, sizeof text,
 	         "process %d does not answer: reading its files in /proc hangs; they are not read "
 	         "until that is over",
-	         pid);
-	if (hangs - s->hangs > 1)
+	         now.last);
+	if (more > 1)
 		snprintf(
 			text, sizeof text,
 			"%llu processes do not answer, %d among them: reading their files in /proc "
 			"hangs; they are not read until that is over",
-			(unsigned long long)(hangs - s->hangs), pid);
-	s->hangs = hangs;
+			(unsigned long long)more, now.last);
+	s->hangs.found = now.found;
+	report_change(s, text);
+}
+
+/* At once when it begins, and then once a minute. */
+static void report_refusals(struct sampler *s)
+{
+	struct process_reader_hangs now = process_reader_hangs(s->env.reader);
+	char text[200];
+
+	if (now.refused == s->hangs.refused ||
+	    (s->refused_reported_ns && s->next->mono_ns - s->refused_reported_ns < REFUSALS_EVERY_NS))
+		return;
+	snprintf(text, sizeof text,
+	         "too many processes of user %u do not answer: others of this user are not read either "
+	         "until that is over (%llu reads left out)",
+	         now.refused_uid, (unsigned long long)(now.refused - s->hangs.refused));
+	s->hangs.refused = now.refused;
+	s->refused_reported_ns = s->next->mono_ns;
 	report_change(s, text);
 }
 
@@ -406,6 +426,7 @@ void sampler_read(struct sampler *s, unsigned want)
 		read_slot(s, &s->slots[i]);
 	}
 	report_hangs(s);
+	report_refusals(s);
 	cur->last = NULL;
 	/* The lost events may have happened after this sample was read, so one loss makes two ticks
 	 * incomplete. */

@@ -30,6 +30,11 @@
 /* A process of 100 GB may need that for smaps_rollup, and must not need more. The more threads
  * hang, the less patience is left for the next. */
 #define PATIENCE_NS (100 * NS_PER_MS)
+/* Waiting in vain uses up patience, which comes back slowly: processes that hang anew at each tick would
+ * else delay each. */
+#define PATIENCE_LEAST_NS NS_PER_MS
+#define PATIENCE_SAVED_NS (2 * PATIENCE_NS)
+#define PATIENCE_COMES_BACK_IN 50 /* times the time that was waited */
 /* Of a whole call: after that, a thread that waits in a file is left behind even if it has read others since the
  * last check. Else many processes that each take a little less than our patience would add up. */
 #define PATIENCE_IN_ALL_NS (2 * PATIENCE_NS)
@@ -40,7 +45,13 @@
 #define REST_NS (60 * NS_PER_S)
 /* On a busy machine an execve() may take longer than our patience; it does not hang. */
 #define HANG_NS (400 * NS_PER_MS)
-#define HANGING_MAX 32
+/* Threads that may hang: of a user, while those of all users but the trusted ones are few; of these together, of which
+ * the last are for users that have none; and of root and our own user. */
+#define HANGING_PER_USER 8
+#define HANGING_FREE_FOR_ALL 32
+#define HANGING_OF_USERS 64
+#define HANGING_OF_TRUSTED 32
+#define HANGING_MAX (HANGING_OF_USERS + HANGING_OF_TRUSTED)
 #define DEVICE_FDS_MAX 1024
 #define DRM_TEXT_MAX 4096 /* of one open file of a GPU; 2 KB are usual */
 #define STACK_BYTES ((size_t)PTHREAD_STACK_MIN + (64 << 10))
@@ -62,11 +73,13 @@ struct worker {
 	sem_t finished; /* the batch is read */
 	atomic_int holders;
 	atomic_int file; /* enum process_file that is being read; PROCESS_FILE_COUNT: none */
+	atomic_uint uid; /* whose process is being read */
 	atomic_bool is_dismissed, has_returned;
 	bool size_counts_fds;
 	int proc_fd; /* its own */
 	size_t count;
 	atomic_size_t done; /* requests that are answered */
+	VEC(uint32_t) hanging; /* the users of all threads that hang, as the batch begins */
 	uint64_t cpu_ns;    /* of this batch */
 	char *text;         /* owned; holds all that a batch may read */
 	size_t text_len, text_cap;
@@ -77,6 +90,7 @@ struct worker {
 /* Files of a process that hang, or did a moment ago. */
 struct slow {
 	pid_t pid;
+	uint32_t uid;
 	int pid_fd;           /* the process, even if its pid is reused; -1: not known */
 	unsigned files;       /* 1 << enum process_file */
 	struct worker *stuck; /* in one of them; NULL: it came back */
@@ -91,8 +105,9 @@ struct process_reader {
 	struct worker *worker; /* NULL: none yet, or it was left behind */
 	VEC(struct slow) slow;
 	uint64_t limit_ns; /* process_reader_limit(); 0: none */
-	uint64_t hangs, cpu_ns;
-	pid_t last_hang;
+	uint64_t cpu_ns;
+	uint64_t patience_ns, patience_at_ns; /* what was left of it then */
+	struct process_reader_hangs hangs;
 	struct buf uid_map; /* empty: users are those of our namespace */
 };
 
@@ -105,6 +120,7 @@ static void worker_release(struct worker *w)
 	closep(&w->proc_fd);
 	free(w->text);
 	vec_done(&w->requests);
+	vec_done(&w->hanging);
 	free(w);
 }
 
@@ -269,6 +285,27 @@ static ssize_t read_drm_files(struct worker *w, int dir_fd, char *to, size_t cap
 	return error ? error : (ssize_t)len;
 }
 
+static bool is_trusted(uint32_t uid)
+{
+	return uid == 0 || uid == geteuid();
+}
+
+/* As many threads hang in processes of this user as may. */
+static bool is_at_limit(const struct worker *w, uint32_t uid)
+{
+	size_t of_user = 0, of_trusted = 0, of_others;
+
+	vec_each(&w->hanging, one) {
+		of_user += *one == uid;
+		of_trusted += is_trusted(*one);
+	}
+	of_others = w->hanging.len - of_trusted;
+	if (is_trusted(uid))
+		return of_trusted >= HANGING_OF_TRUSTED;
+	return of_user >= (of_others < HANGING_FREE_FOR_ALL ? HANGING_PER_USER : 1) ||
+	       of_others >= HANGING_OF_USERS;
+}
+
 static void read_file(struct worker *w, int dir_fd, enum process_file file,
                       struct process_request *q)
 {
@@ -311,6 +348,11 @@ static void read_process(struct worker *w, struct process_request *q)
 		return;
 	}
 	q->uid = owner.st_uid;
+	atomic_store_explicit(&w->uid, q->uid, memory_order_relaxed);
+	if (w->hanging.len && is_at_limit(w, q->uid)) {
+		q->error = -EBUSY;
+		return;
+	}
 	for (int i = 0; i < PROCESS_FILE_COUNT; i++) {
 		if (!(q->files >> i & 1) || q->errors[i])
 			continue;
@@ -398,6 +440,7 @@ struct process_reader *process_reader_new(int root_fd)
 
 	r->root_fd = root_fd;
 	r->proc_fd = -1;
+	r->patience_ns = PATIENCE_SAVED_NS;
 	return r;
 }
 
@@ -504,6 +547,7 @@ static void leave_behind(struct process_reader *r, struct worker *w, pid_t pid)
 	worker_dismiss(w);
 	pthread_detach(w->thread);
 	slow->pid = pid;
+	slow->uid = atomic_load(&w->uid);
 	slow->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (slow->pid_fd >= 0 || errno != ESRCH) /* else its pid is free for others */
 		slow->files = files_that_hang_with((enum process_file)atomic_load(&w->file));
@@ -599,7 +643,7 @@ static size_t await(const struct process_reader *r, struct worker *w, uint64_t p
 			since_ns = now_ns;
 			cpu_ns = cpu_of(w);
 		} else if (done < w->count && (!runs || now_ns - since_ns > STARVED_NS ||
-		                               cpu_of(w) - cpu_ns > patience_ns)) {
+		                               cpu_of(w) - cpu_ns > PATIENCE_NS)) {
 			return done;
 		}
 		check = timespec_of(next_check_ns(r, patience_ns));
@@ -622,12 +666,36 @@ static void make_room(struct worker *w)
 	w->text_cap = need;
 }
 
+static uint64_t patience_left(struct process_reader *r)
+{
+	uint64_t now_ns = clock_mono_ns(),
+		 back_ns = (now_ns - r->patience_at_ns) / PATIENCE_COMES_BACK_IN;
+
+	r->patience_ns = MIN(r->patience_ns + back_ns, PATIENCE_SAVED_NS);
+	r->patience_at_ns = now_ns;
+	return MAX(MIN(PATIENCE_NS / (1 + count_stuck(r)), r->patience_ns / 4), PATIENCE_LEAST_NS);
+}
+
+static void use_up_patience(struct process_reader *r, uint64_t waited_ns)
+{
+	r->patience_ns -= MIN(r->patience_ns, waited_ns);
+}
+
+static void name_hanging_users(const struct process_reader *r, struct worker *w)
+{
+	vec_reset(&w->hanging);
+	vec_each(&r->slow, slow)
+		if (slow->stuck)
+			*(uint32_t *)vec_push(&w->hanging, HANGING_MAX) = slow->uid;
+}
+
 /* Hands requests to the thread and takes what it read: how many are settled, which is all of them
  * or those before one that hangs. */
 static size_t read_some(struct process_reader *r, struct process_request *requests, size_t n,
                         uint64_t until_ns)
 {
 	struct worker *w = r->worker;
+	uint64_t patience_ns = patience_left(r), begin_ns = clock_mono_ns();
 	size_t settled;
 
 	w->count = n;
@@ -635,13 +703,16 @@ static size_t read_some(struct process_reader *r, struct process_request *reques
 	(void)vec_reserve(&w->requests, n, PROCESS_READER_BATCH);
 	memcpy(w->requests.at, requests, n * sizeof *requests);
 	make_room(w);
+	name_hanging_users(r, w);
 	sem_post(&w->work);
-	settled = await(r, w, PATIENCE_NS / (1 + count_stuck(r)), until_ns);
+	settled = await(r, w, patience_ns, until_ns);
 	memcpy(requests, w->requests.at, settled * sizeof *requests);
-	if (settled == n)
+	if (settled == n) {
 		r->cpu_ns += w->cpu_ns;
-	else
+	} else {
+		use_up_patience(r, MIN(clock_mono_ns() - begin_ns, 2 * patience_ns));
 		leave_behind(r, w, requests[settled].pid);
+	}
 	return settled;
 }
 
@@ -679,6 +750,17 @@ void process_reader_limit(struct process_reader *r, uint64_t until_mono_ns)
 	r->limit_ns = until_mono_ns;
 }
 
+static void count_refused(struct process_reader *r, const struct process_request *requests,
+                          size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (requests[i].error != -EBUSY)
+			continue;
+		r->hangs.refused++;
+		r->hangs.refused_uid = requests[i].uid;
+	}
+}
+
 void process_reader_read(struct process_reader *r, struct process_request *requests, size_t n)
 {
 	uint64_t until_ns = r->limit_ns ? r->limit_ns : clock_mono_ns() + PATIENCE_IN_ALL_NS;
@@ -695,6 +777,7 @@ void process_reader_read(struct process_reader *r, struct process_request *reque
 	}
 	for (; settled < n; settled++)
 		requests[settled].error = error;
+	count_refused(r, requests, n);
 	show_outer_users(r, requests, n);
 }
 
@@ -709,7 +792,7 @@ static bool may_be_starved(const struct process_reader *r, const struct slow *sl
 	return age_ns < STARVED_NS && process_peek_state(r->root_fd, slow->pid) == 'R';
 }
 
-uint64_t process_reader_hangs(struct process_reader *r, pid_t *ret_last)
+struct process_reader_hangs process_reader_hangs(struct process_reader *r)
 {
 	uint64_t now_ns = r->slow.len ? clock_mono_ns() : 0;
 
@@ -720,9 +803,8 @@ uint64_t process_reader_hangs(struct process_reader *r, pid_t *ret_last)
 		    age_ns < HANG_NS || may_be_starved(r, slow, age_ns))
 			continue;
 		slow->is_counted = true;
-		r->hangs++;
-		r->last_hang = slow->pid;
+		r->hangs.found++;
+		r->hangs.last = slow->pid;
 	}
-	*ret_last = r->last_hang;
 	return r->hangs;
 }

@@ -123,6 +123,8 @@ static void write_store(struct json *j, const struct methods *m, const struct se
 	json_put_u64(j, "events", r->events_lost);
 	json_put_u64(j, "unread_events", s->engine.totals.unread_events);
 	json_put_u64(j, "missed_ticks", s->engine.totals.missed_ticks);
+	json_put_u64(j, "hanging_processes", s->engine.totals.hangs.found);
+	json_put_u64(j, "refused_reads", s->engine.totals.hangs.refused);
 	json_open_object(j, "over_quota");
 	json_put_u64(j, "samples", r->left_out.samples);
 	json_put_u64(j, "events", r->left_out.events);

@@ -19,10 +19,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "model/process.h"
 
 #define STRACE_FILTER_MAX 1024
+
+/* A strace that has not attached by then is ended: the process may hang in execve() for ever. */
+#define STRACE_ATTACH_NS (10 * NS_PER_S)
 
 struct strace;
 

@@ -37,7 +37,7 @@ struct keeper {
 	pid_t strace;
 	int strace_fd;                 /* a pidfd */
 	int out, trace_fd, message_fd; /* -1: closed, or nothing is written any more */
-	uint64_t end_ns,
+	uint64_t attach_by_ns, end_ns,
 		kill_ns; /* when its time is over, or it is to be killed; UINT64_MAX: never */
 	uint64_t batch_ns;   /* until then no more is read */
 	uint64_t blocked_ns; /* since then nothing could be written; 0: it can */
@@ -310,9 +310,14 @@ static bool take_messages(struct keeper *k)
 
 /* ---- from start to end ----------------------------------------------------------------------- */
 
+static uint64_t time_is_over_ns(const struct keeper *k)
+{
+	return k->is_attached ? k->end_ns : MIN(k->end_ns, k->attach_by_ns);
+}
+
 static int wait_ms(const struct keeper *k)
 {
-	uint64_t now = clock_mono_ns(), at = MIN(k->end_ns, k->kill_ns);
+	uint64_t now = clock_mono_ns(), at = MIN(time_is_over_ns(k), k->kill_ns);
 
 	if (k->batch_ns > now)
 		at = MIN(at, k->batch_ns);
@@ -334,8 +339,8 @@ static void watch_time(struct keeper *k)
 {
 	uint64_t now = clock_mono_ns();
 
-	if (now >= k->end_ns) {
-		k->end_ns = UINT64_MAX;
+	if (now >= time_is_over_ns(k)) {
+		k->end_ns = k->attach_by_ns = UINT64_MAX;
 		if (!k->is_attached)
 			snprintf(k->over.text, sizeof k->over.text,
 			         "it did not attach before the time was over");
@@ -497,6 +502,7 @@ _Noreturn void strace_keeper_run(const struct strace_plan *plan)
 		            .trace_fd = -1,
 		            .message_fd = -1,
 		            .end_ns = UINT64_MAX,
+		            .attach_by_ns = clock_mono_ns() + STRACE_ATTACH_NS,
 		            .kill_ns = UINT64_MAX };
 
 	if (!become_user(&plan->options) || !settle(plan) || !start_strace(&k))

@@ -41,6 +41,7 @@ struct status_facts {
 	struct status_anomaly anomalies[STATUS_ANOMALIES]; /* the worst first */
 	uint64_t anomalies_active;
 	uint64_t lost_snapshots, lost_events, unread_events, missed_ticks;
+	uint64_t hanging_processes, refused_reads;
 	uint64_t over_quota_samples, over_quota_events; /* of users that stored too much */
 };
 

@@ -30,7 +30,7 @@ def test_status_shows_the_daemons_health(daemon):
 	assert status["store"]["is_storing"] and status["store"]["bytes"] > 0
 	assert status["store"]["path"] == str(daemon.proctor.state_dir / "proctor.db")
 	assert status["tier"] and status["rss_mb"] > 1 and status["losses"] == {"snapshots": 0, "events": 0, "unread_events": 0, "missed_ticks": 0,
-		"over_quota": {"samples": 0, "events": 0, "processes": 0}}
+		"hanging_processes": 0, "refused_reads": 0, "over_quota": {"samples": 0, "events": 0, "processes": 0}}
 
 
 def test_status_and_doctor_estimate_the_growth_of_a_store_of_some_hours(daemon):

@@ -4,6 +4,7 @@ environ and smaps_rollup wait for. The program must not hang with it, in any tie
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 
@@ -13,6 +14,7 @@ from daemonkit import cold, daemon  # noqa: F401  pylint: disable=unused-import
 from runkit import PROG_DIR, SANITIZERS, wait_for
 
 TIERS = {"bpf": [], "connector": ["--no-bpf"]}
+NOBODY = 65534
 LIMIT_S = 20  # an answer takes one or two seconds; hanging takes for ever
 
 pytestmark = [pytest.mark.needs_root]
@@ -27,8 +29,8 @@ def without_leak_check(proctor):
 class Victims:
 	"""Processes that live, and hang on command; see exec_hang.c."""
 
-	def __init__(self, count):
-		self.process = subprocess.Popen([PROG_DIR / "exec_hang", str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+	def __init__(self, count, uid):
+		self.process = subprocess.Popen([PROG_DIR / "exec_hang", str(count), str(uid)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 		self.pids = [int(word) for word in self.process.stdout.readline().split()]
 		assert len(self.pids) == count
 
@@ -45,8 +47,8 @@ class Victims:
 
 
 @contextlib.contextmanager
-def living(count=1):
-	victims = Victims(count)
+def living(count=1, uid=0):
+	victims = Victims(count, uid)
 	try:
 		yield victims
 	finally:
@@ -54,8 +56,8 @@ def living(count=1):
 
 
 @contextlib.contextmanager
-def hanging(count=1):
-	with living(count) as victims:
+def hanging(count=1, uid=0):
+	with living(count, uid) as victims:
 		victims.hang()
 		yield victims.pids
 
@@ -185,4 +187,31 @@ def test_a_process_that_hangs_is_not_reported_as_gone(cold):  # noqa: F811
 		cold.start("--no-bpf")
 		assert "process %d does not answer" % pid in cold.call("job.start", job_id="stuck", pid=pid)["error"]["message"]
 		assert "no process with pid" in cold.call("job.start", job_id="gone", pid=2**22 - 1)["error"]["message"]
+		assert cold.stop() == 0
+
+
+def is_shown(daemon, pid):  # noqa: F811
+	return any(p["pid"] == pid for p in daemon.result("daemon.top", limit=5000)["processes"])
+
+
+def test_many_that_hang_blind_the_daemon_for_their_user_only(cold, children):  # noqa: F811
+	cold.start("--no-bpf")
+	with hanging(40, uid=NOBODY):
+		wait_for(lambda: cold.result("daemon.status")["losses"]["refused_reads"] > 0)
+		others = [children.spawn(["sleep", "60"], user=uid, group=uid, extra_groups=[]).pid for uid in (0, NOBODY + 1)]
+		wait_for(lambda: all(is_shown(cold, pid) for pid in others))
+		wait_for(lambda: cold.result("daemon.status")["losses"]["hanging_processes"])
+		assert "too many processes of user %d do not answer" % NOBODY in cold.log_text()
+		assert "did not answer;" in cold.proctor("status").stdout
+		wait_for(lambda: cold.proctor.sql("SELECT 1 FROM recorder_events WHERE event_type = 'probe' AND details LIKE 'too many processes of user 65534%'"))
+		assert cold.stop() == 0
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="NOT RUN: strace is not installed")
+def test_a_trace_that_cannot_begin_is_given_up(cold):  # noqa: F811
+	cold.start()
+	with hanging(uid=NOBODY) as (pid,):
+		message = cold.call("trace.start", NOBODY, pid=pid, seconds=3600)["error"]["message"]
+		assert "it did not attach" in message
+		assert cold.result("trace.list")["traces"][0]["status"] == "ended"
 		assert cold.stop() == 0

@@ -3,9 +3,9 @@
  * never answers when the file is closed. While they hang, they hold the lock that reads of most
  * files in /proc/PID wait for.
  *
- *	exec_hang N    starts N processes and prints their pids; at the first line of its standard
- *	               input they call execve(), and "they hang" is printed when all do; at its
- *	               end the file system is gone, and so are they.
+ *	exec_hang N [UID]  starts N processes (of that user) and prints their pids; at the first line of its
+ *	                   standard input they call execve(), and "they hang" is printed when all do; at its
+ *	                   end the file system is gone, and so are they.
  *
  * While they hang, ps hangs too. So nothing of this lasts longer than a minute.
  */
@@ -74,21 +74,24 @@ static void serve(int fd, int seen_fd)
 	_exit(0);
 }
 
-static pid_t start_victim(const char *path, const int go[2])
+static pid_t start_victim(const char *path, const int go[2], uid_t uid)
 {
 	pid_t pid = fork();
 	char byte;
 
 	if (pid)
 		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	close(go[1]);
-	if (open(path, O_RDONLY | O_CLOEXEC) >= 0 && read(go[0], &byte, 1) == 0)
+	if (open(path, O_RDONLY | O_CLOEXEC) < 0 || setresgid(uid, uid, uid) < 0 ||
+	    setresuid(uid, uid, uid) < 0 || prctl(PR_SET_DUMPABLE, 1) < 0 ||
+	    prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		_exit(127);
+	if (read(go[0], &byte, 1) == 0)
 		execlp("sleep", "exec-hang-victim", "60", NULL);
 	_exit(127);
 }
 
-static void run(const char *path, int seen_fd, int count)
+static void run(const char *path, int seen_fd, int count, uid_t uid)
 {
 	char byte;
 	int go[2];
@@ -96,7 +99,7 @@ static void run(const char *path, int seen_fd, int count)
 	if (pipe(go) < 0)
 		fail("pipe");
 	for (int i = 0; i < count; i++)
-		printf("%d ", start_victim(path, go));
+		printf("%d ", start_victim(path, go, uid));
 	putchar('\n');
 	fflush(stdout);
 	if (read(STDIN_FILENO, &byte, 1) != 1)
@@ -127,7 +130,7 @@ int main(int argc, char **argv)
 	if (server == 0)
 		serve(fuse_fd, seen[1]);
 	close(fuse_fd);
-	run(path, seen[0], argc > 1 ? atoi(argv[1]) : 1);
+	run(path, seen[0], argc > 1 ? atoi(argv[1]) : 1, argc > 2 ? (uid_t)atoi(argv[2]) : getuid());
 	kill(server, SIGKILL);
 	waitpid(server, NULL, 0);
 	umount2(path, MNT_DETACH);

@@ -117,6 +117,17 @@ static void test_status_view__shows_what_a_quota_left_out(void **state)
 		"quota      1,200 samples and 1 event dropped: users over their storage quota\n");
 }
 
+static void test_status_view__shows_processes_that_hung(void **state)
+{
+	struct status_facts s = healthy();
+
+	(void)state;
+	s.hanging_processes = 8;
+	s.refused_reads = 1200;
+	assert_shows(&s, "hanging    8 processes did not answer; 1,200 reads of others of their users left "
+	                 "out\n");
+}
+
 static void test_status_view__names_what_was_never_read(void **state)
 {
 	struct status_facts s = healthy();
@@ -132,4 +143,5 @@ RUN_TESTS(TEST(test_status_view__lists_running_jobs_and_the_reason_of_pressure),
           TEST(test_status_view__lists_the_anomalies_that_last),
           TEST(test_status_view__names_what_was_never_read),
           TEST(test_status_view__shows_what_a_quota_left_out),
+          TEST(test_status_view__shows_processes_that_hung),
           TEST(test_status_view__counts_one_as_one))
