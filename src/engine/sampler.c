@@ -36,7 +36,7 @@ struct sampler {
 	bool nothing_lost;   /* since the last tick */
 	bool lost_before;    /* in the tick before: samples are compared once more */
 	uint64_t seq, started_boot_ns;
-	uint64_t before_last_ns; /* sampler_before_last_ns() */
+	uint64_t before_last_ns;           /* sampler_before_last_ns() */
 	struct process_reader_hangs hangs; /* as reported */
 	uint64_t refused_reported_ns;
 	sampler_notice *notice;
@@ -401,12 +401,14 @@ static void report_refusals(struct sampler *s)
 	char text[200];
 
 	if (now.refused == s->hangs.refused ||
-	    (s->refused_reported_ns && s->next->mono_ns - s->refused_reported_ns < REFUSALS_EVERY_NS))
+	    (s->refused_reported_ns &&
+	     s->next->mono_ns - s->refused_reported_ns < REFUSALS_EVERY_NS))
 		return;
-	snprintf(text, sizeof text,
-	         "too many processes of user %u do not answer: others of this user are not read either "
-	         "until that is over (%llu reads left out)",
-	         now.refused_uid, (unsigned long long)(now.refused - s->hangs.refused));
+	snprintf(
+		text, sizeof text,
+		"too many processes of user %u do not answer: others of this user are not read either "
+		"until that is over (%llu reads left out)",
+		now.refused_uid, (unsigned long long)(now.refused - s->hangs.refused));
 	s->hangs.refused = now.refused;
 	s->refused_reported_ns = s->next->mono_ns;
 	report_change(s, text);

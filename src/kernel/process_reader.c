@@ -78,10 +78,10 @@ struct worker {
 	bool size_counts_fds;
 	int proc_fd; /* its own */
 	size_t count;
-	atomic_size_t done; /* requests that are answered */
+	atomic_size_t done;    /* requests that are answered */
 	VEC(uint32_t) hanging; /* the users of all threads that hang, as the batch begins */
-	uint64_t cpu_ns;    /* of this batch */
-	char *text;         /* owned; holds all that a batch may read */
+	uint64_t cpu_ns;       /* of this batch */
+	char *text;            /* owned; holds all that a batch may read */
 	size_t text_len, text_cap;
 	struct kernel_list fds;
 	VEC(struct process_request) requests; /* at least `count` */

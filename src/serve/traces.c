@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -13,6 +14,8 @@
 #include "kernel/kernel_file.h"
 #include "kernel/ptrace_access.h"
 #include "model/field.h"
+#include "rpc/rpc_server.h"
+#include "serve/store_worker.h"
 
 #define KEPT_MAX 256 /* ended traces that are listed, of all users */
 #define READ_BYTES ((size_t)64 << 10)
@@ -26,10 +29,12 @@ struct trace {
 	gid_t gid;
 	bool is_trusted;
 	pid_t pid;
-	char name[NAME_MAX_BYTES], path[PATH_MAX];
-	int fd; /* the file, for reading */
+	char name[NAME_MAX_BYTES], path[PATH_MAX], filter[STRACE_FILTER_MAX + 1];
+	uint64_t for_ns;
+	struct store_request *opening; /* its file is being made; then it has none of the next */
+	int fd;                        /* the file, for reading */
 	uint64_t started_ns, ended_ns, bytes;
-	struct strace *strace; /* NULL: it is over */
+	struct strace *strace; /* NULL: it is over, or has not begun */
 	struct loop_source *source;
 	bool is_attached;
 	struct strace_news over;
@@ -42,8 +47,13 @@ struct traces {
 	struct process_reader *reader; /* the host's, or NULL */
 	VEC(struct trace *) list;      /* oldest first */
 	uint64_t last_id;
-	int dir_fd; /* -1: before the first */
+	struct store_worker *worker; /* of files: the loop never waits for their disk */
 };
+
+static bool is_running(const struct trace *t)
+{
+	return t->strace || t->opening;
+}
 
 /* ---- as JSON --------------------------------------------------------------------------------- */
 
@@ -51,7 +61,7 @@ static const char *status_name(const void *record)
 {
 	const struct trace *t = record;
 
-	return t->strace ? "running" : "ended";
+	return is_running(t) ? "running" : "ended";
 }
 
 static const char *reason_name(const void *record)
@@ -65,7 +75,7 @@ static const char *reason_name(const void *record)
 	};
 	const struct trace *t = record;
 
-	return t->strace ? NULL : names[t->over.end];
+	return is_running(t) ? NULL : names[t->over.end];
 }
 
 #define RECORD struct trace
@@ -104,6 +114,163 @@ static void answer(struct rpc_session **session, struct trace *t, int r, const s
 	if (r == 0)
 		write_trace(&j, t);
 	rpc_session_answer(to, r, &text, err);
+}
+
+/* ---- files, on the worker's thread ----------------------------------------------------------- */
+
+/* What the worker knows of a file: a copy. */
+struct file_task {
+	struct trace *trace; /* for the loop only */
+	const char *dir;
+	uid_t uid;
+	unsigned max_files;
+	char name[NAME_MAX_BYTES], program[PATH_MAX];
+	struct buf running; /* names of files that are being written, a line each */
+	int fd;
+};
+
+static void file_task_free(void *self)
+{
+	struct file_task *f = self;
+
+	closep(&f->fd);
+	buf_done(&f->running);
+	free(f);
+}
+
+static int open_dir(const struct file_task *f, struct err *err)
+{
+	int fd;
+
+	if (io_mkdir_all(f->dir, 0700, err) < 0)
+		return -err->code;
+	fd = open(f->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? err_set(err, errno, "open '%s': %s", f->dir, strerror(errno)) : fd;
+}
+
+/* "1000-20261117T182000-000001-4711.strace": of one user they are in the order of their age. */
+static bool is_of(const char *name, const char *prefix)
+{
+	size_t n = strlen(name);
+
+	return strncmp(name, prefix, strlen(prefix)) == 0 && n > strlen(SUFFIX) &&
+	       n < NAME_MAX_BYTES && strcmp(name + n - strlen(SUFFIX), SUFFIX) == 0;
+}
+
+static bool is_written(const struct file_task *f, const char *name)
+{
+	char line[NAME_MAX_BYTES + 1];
+
+	snprintf(line, sizeof line, "%s\n", name);
+	return f->running.len && strstr(f->running.at, line);
+}
+
+/* False: there is nothing to delete. */
+static bool delete_oldest(const struct file_task *f, int dir_fd)
+{
+	char prefix[16], oldest[NAME_MAX_BYTES] = "";
+	struct kernel_list list;
+	const char *name;
+	unsigned count = 0;
+	int error;
+
+	snprintf(prefix, sizeof prefix, "%u-", f->uid);
+	if (lseek(dir_fd, 0, SEEK_SET) < 0)
+		return false;
+	kernel_file_list_begin(&list);
+	while ((name = kernel_file_list_next(&list, dir_fd, &error))) {
+		if (!is_of(name, prefix))
+			continue;
+		count++;
+		if ((!oldest[0] || strcmp(name, oldest) < 0) && !is_written(f, name))
+			snprintf(oldest, sizeof oldest, "%s", name);
+	}
+	return count >= f->max_files && oldest[0] && unlinkat(dir_fd, oldest, 0) == 0;
+}
+
+static int make_file(void *self, const struct history_cancel *cancel, struct json *result,
+                     struct err *err)
+{
+	struct file_task *f = self;
+	cleanup(closep) int dir_fd = -1;
+
+	(void)cancel, (void)result;
+	if (strace_find(STRACE_DIRS, f->program, err) < 0)
+		return err_set(err, EAGAIN, "strace is not installed");
+	dir_fd = open_dir(f, err);
+	if (dir_fd < 0)
+		return -err->code;
+	while (delete_oldest(f, dir_fd))
+		;
+	f->fd = openat(dir_fd, f->name,
+	               O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return f->fd < 0
+	               ? err_set(err, errno, "create '%s/%s': %s", f->dir, f->name, strerror(errno))
+	               : 0;
+}
+
+static int remove_file(void *self, const struct history_cancel *cancel, struct json *result,
+                       struct err *err)
+{
+	struct file_task *f = self;
+	cleanup(closep) int dir_fd = open_dir(f, err);
+
+	(void)cancel, (void)result;
+	if (dir_fd >= 0)
+		(void)unlinkat(dir_fd, f->name, 0);
+	return 0;
+}
+
+/* ---- … and on the loop ----------------------------------------------------------------------- */
+
+static struct file_task *file_task_new(struct trace *trace)
+{
+	const struct traces *t = trace->owner;
+	struct file_task *f = xcalloc(1, sizeof *f);
+
+	*f = (struct file_task){ .trace = trace,
+		                 .dir = t->options.dir,
+		                 .uid = trace->uid,
+		                 .max_files = t->options.max_files,
+		                 .fd = -1 };
+	memcpy(f->name, trace->name, sizeof f->name);
+	vec_each(&t->list, one)
+		if (is_running(*one))
+			buf_printf(&f->running, "%s\n", (*one)->name);
+	return f;
+}
+
+static void ignore_result(void *self, int r, const struct buf *result, const struct err *err)
+{
+	(void)self, (void)r, (void)result, (void)err;
+}
+
+/* Where that cannot be ordered, the file is deleted when it is the oldest. */
+static void delete_file(struct trace *t)
+{
+	struct store_worker_task task = { .self = file_task_new(t),
+		                          .uid = t->uid,
+		                          .work = remove_file,
+		                          .done = ignore_result,
+		                          .free = file_task_free };
+	struct store_request *request;
+	struct err err;
+
+	(void)!store_worker_take(t->owner->worker, &task, &request, &err);
+}
+
+static void name_file(struct trace *t)
+{
+	char time[32], *to = time;
+
+	clock_format_utc(t->started_ns, time, sizeof time);
+	for (const char *c = time; *c && *c != '.'; c++) /* without punctuation */
+		if (*c != '-' && *c != ':')
+			*to++ = *c;
+	*to = '\0';
+	snprintf(t->name, sizeof t->name, "%u-%s-%06llu-%d" SUFFIX, t->uid, time,
+	         (unsigned long long)t->id, (int)t->pid);
+	snprintf(t->path, sizeof t->path, "%s/%s", t->owner->options.dir, t->name);
 }
 
 /* ---- one trace ------------------------------------------------------------------------------- */
@@ -152,6 +319,15 @@ static int explain(const struct trace *t, struct err *err)
 	               t->over.text[0] ? t->over.text : "it ended before it had attached");
 }
 
+/* Its file, if it has one, is nobody's. */
+static void drop_file(struct trace *t)
+{
+	if (t->fd >= 0)
+		delete_file(t);
+	closep(&t->fd);
+	t->path[0] = '\0';
+}
+
 static void end_trace(struct trace *t)
 {
 	struct err err;
@@ -162,9 +338,7 @@ static void end_trace(struct trace *t)
 	t->strace = NULL;
 	t->ended_ns = clock_wall_ns();
 	if (!t->is_attached) {
-		(void)unlinkat(t->owner->dir_fd, t->name, 0);
-		closep(&t->fd);
-		t->path[0] = '\0';
+		drop_file(t);
 		answer(&t->starter, t, explain(t, &err), &err);
 	}
 	answer(&t->stopper, t, 0, NULL);
@@ -203,81 +377,6 @@ static void abandon_stop(void *self)
 	t->stopper = NULL;
 }
 
-/* ---- files ----------------------------------------------------------------------------------- */
-
-static int open_dir(struct traces *t, struct err *err)
-{
-	if (t->dir_fd >= 0)
-		return 0;
-	if (io_mkdir_all(t->options.dir, 0700, err) < 0)
-		return -err->code;
-	t->dir_fd = open(t->options.dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return t->dir_fd < 0 ? err_set(err, errno, "open '%s': %s", t->options.dir, strerror(errno))
-	                     : 0;
-}
-
-/* "1000-20261117T182000-000001-4711.strace": of one user they are in the order of their age. */
-static bool is_of(const char *name, const char *prefix)
-{
-	size_t n = strlen(name);
-
-	return strncmp(name, prefix, strlen(prefix)) == 0 && n > strlen(SUFFIX) &&
-	       n < NAME_MAX_BYTES && strcmp(name + n - strlen(SUFFIX), SUFFIX) == 0;
-}
-
-static bool is_running(const struct traces *t, const char *name)
-{
-	vec_each(&t->list, trace)
-		if ((*trace)->strace && strcmp((*trace)->name, name) == 0)
-			return true;
-	return false;
-}
-
-/* False: there is nothing to delete. */
-static bool delete_oldest(struct traces *t, uid_t uid)
-{
-	char prefix[16], oldest[NAME_MAX_BYTES] = "";
-	struct kernel_list list;
-	const char *name;
-	unsigned count = 0;
-	int error;
-
-	snprintf(prefix, sizeof prefix, "%u-", uid);
-	if (lseek(t->dir_fd, 0, SEEK_SET) < 0)
-		return false;
-	kernel_file_list_begin(&list);
-	while ((name = kernel_file_list_next(&list, t->dir_fd, &error))) {
-		if (!is_of(name, prefix))
-			continue;
-		count++;
-		if ((!oldest[0] || strcmp(name, oldest) < 0) && !is_running(t, name))
-			snprintf(oldest, sizeof oldest, "%s", name);
-	}
-	return count >= t->options.max_files && oldest[0] && unlinkat(t->dir_fd, oldest, 0) == 0;
-}
-
-static int make_file(struct traces *t, struct trace *trace, struct err *err)
-{
-	char time[32], *to = time;
-
-	if (open_dir(t, err) < 0)
-		return -err->code;
-	while (delete_oldest(t, trace->uid))
-		;
-	clock_format_utc(trace->started_ns, time, sizeof time);
-	for (const char *c = time; *c && *c != '.'; c++) /* without punctuation */
-		if (*c != '-' && *c != ':')
-			*to++ = *c;
-	*to = '\0';
-	snprintf(trace->name, sizeof trace->name, "%u-%s-%06llu-%d" SUFFIX, trace->uid, time,
-	         (unsigned long long)trace->id, (int)trace->pid);
-	snprintf(trace->path, sizeof trace->path, "%s/%s", t->options.dir, trace->name);
-	trace->fd = openat(t->dir_fd, trace->name,
-	                   O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
-	return trace->fd < 0 ? err_set(err, errno, "create '%s': %s", trace->path, strerror(errno))
-	                     : 0;
-}
-
 /* ---- what clients ask for -------------------------------------------------------------------- */
 
 /* Ended ones whose files are gone, or that are too many, are forgotten. */
@@ -286,13 +385,13 @@ static void forget_some(struct traces *t)
 	size_t n = 0, ended = 0;
 
 	vec_each(&t->list, trace)
-		ended += !(*trace)->strace;
+		ended += !is_running(*trace);
 	vec_each(&t->list, trace) {
 		struct trace *one = *trace;
-		bool is_gone = one->fd < 0 ||
-		               faccessat(t->dir_fd, one->name, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+		struct stat st;
+		bool is_gone = one->fd < 0 || fstat(one->fd, &st) < 0 || st.st_nlink == 0;
 
-		if (!one->strace && !one->starter && !one->stopper &&
+		if (!is_running(one) && !one->starter && !one->stopper &&
 		    (is_gone || ended > KEPT_MAX)) {
 			ended--;
 			trace_free(one);
@@ -308,8 +407,8 @@ static int check_room(const struct traces *t, uid_t uid, bool is_trusted, struct
 	unsigned all = 0, own = 0;
 
 	vec_each(&t->list, trace) {
-		all += (*trace)->strace != NULL;
-		own += (*trace)->strace && (*trace)->uid == uid;
+		all += is_running(*trace);
+		own += is_running(*trace) && (*trace)->uid == uid;
 	}
 	if (all >= t->options.max_running)
 		return err_set(err, ENOSPC, "%u traces run already (limits.max_traces)", all);
@@ -333,39 +432,55 @@ static int check_target(const struct traces *t, const struct rpc_server_peer *pe
 	                                                                          : 0;
 }
 
-static int launch(struct traces *t, struct trace *trace, const struct rpc_server_peer *peer,
-                  const struct traces_request *rq, struct err *err)
+static int launch(struct trace *t, const char *program, struct err *err)
 {
-	struct strace_options o = { .pid = rq->pid,
-		                    .filter = rq->filter,
-		                    .out_fd = trace->fd,
-		                    .for_ns = rq->for_ns,
-		                    .max_bytes = t->options.max_bytes,
-		                    .has_user = !rq->is_trusted,
-		                    .uid = peer->uid,
-		                    .gid = peer->gid };
-	char program[PATH_MAX];
+	const struct strace_options o = { .program = program,
+		                          .pid = t->pid,
+		                          .filter = t->filter[0] ? t->filter : NULL,
+		                          .out_fd = t->fd,
+		                          .for_ns = t->for_ns,
+		                          .max_bytes = t->owner->options.max_bytes,
+		                          .has_user = !t->is_trusted,
+		                          .uid = t->uid,
+		                          .gid = t->gid };
+	int r = t->is_trusted
+	                ? strace_start(&o, &t->strace, err)
+	                : strace_spawner_start(t->owner->options.spawner, &o, &t->strace, err);
 
-	if (strace_find(STRACE_DIRS, program, err) < 0)
-		return err_set(err, EAGAIN, "strace is not installed");
-	o.program = program;
-	if (!rq->is_trusted)
-		return strace_spawner_start(t->options.spawner, &o, &trace->strace, err);
-	return strace_start(&o, &trace->strace, err);
+	return r < 0 ? r
+	             : loop_add_reader(t->owner->loop, strace_fd(t->strace), on_news, t, &t->source,
+	                               err);
 }
 
-static int open_trace(struct traces *t, struct trace *trace, const struct rpc_server_peer *peer,
-                      const struct traces_request *rq, struct err *err)
+static void begin_trace(void *self, int r, const struct buf *result, const struct err *err)
 {
-	if (make_file(t, trace, err) < 0)
-		return -err->code;
-	if (launch(t, trace, peer, rq, err) < 0 ||
-	    loop_add_reader(t->loop, strace_fd(trace->strace), on_news, trace, &trace->source,
-	                    err) < 0) {
-		(void)unlinkat(t->dir_fd, trace->name, 0);
-		return -err->code;
-	}
-	return 0;
+	struct file_task *f = self;
+	struct trace *t = f->trace;
+	struct err failure = *err;
+
+	(void)result;
+	t->opening = NULL;
+	t->fd = TAKE_FD(f->fd);
+	if (r == 0 && t->starter)
+		r = launch(t, f->program, &failure);
+	if (r == 0 && t->starter)
+		return;
+	strace_free(TAKE_PTR(t->strace));
+	t->over.end = STRACE_FAILED;
+	t->ended_ns = clock_wall_ns();
+	drop_file(t);
+	answer(&t->starter, t, r, &failure);
+}
+
+static int order_file(struct trace *t, struct err *err)
+{
+	struct store_worker_task task = { .self = file_task_new(t),
+		                          .uid = t->uid,
+		                          .work = make_file,
+		                          .done = begin_trace,
+		                          .free = file_task_free };
+
+	return store_worker_take(t->owner->worker, &task, &t->opening, err);
 }
 
 int traces_start(struct traces *t, const struct rpc_server_peer *peer,
@@ -390,10 +505,13 @@ int traces_start(struct traces *t, const struct rpc_server_peer *peer,
 		                 .gid = peer->gid,
 		                 .is_trusted = rq->is_trusted,
 		                 .pid = rq->pid,
+		                 .for_ns = rq->for_ns,
 		                 .fd = -1,
 		                 .started_ns = clock_wall_ns(),
 		                 .starter = peer->session };
-	if (open_trace(t, trace, peer, rq, err) < 0) {
+	snprintf(trace->filter, sizeof trace->filter, "%s", rq->filter ? rq->filter : "");
+	name_file(trace);
+	if (order_file(trace, err) < 0) {
 		trace_free(trace);
 		return -err->code;
 	}
@@ -426,6 +544,8 @@ int traces_stop(struct traces *t, const struct rpc_server_peer *peer, uint64_t i
 	if (trace->stopper)
 		return err_set(err, EALREADY, "trace %llu is being stopped already",
 		               (unsigned long long)id);
+	if (trace->opening)
+		return err_set(err, EAGAIN, "trace %llu is about to begin", (unsigned long long)id);
 	if (!trace->strace) {
 		write_trace(result, trace);
 		return 0;
@@ -436,34 +556,90 @@ int traces_stop(struct traces *t, const struct rpc_server_peer *peer, uint64_t i
 	return RPC_SERVER_LATER;
 }
 
-int traces_read(struct traces *t, const struct rpc_server_peer *peer, uint64_t id, bool is_trusted,
-                uint64_t offset, struct json *result, struct err *err)
-{
-	struct trace *trace = find(t, peer, id, is_trusted, err);
-	cleanup(freep) char *text = NULL;
-	const char *end;
-	ssize_t n;
+/* ---- reading --------------------------------------------------------------------------------- */
 
-	if (!trace)
-		return -err->code;
-	text = xmalloc(READ_BYTES);
-	n = trace->fd < 0 ? 0 : pread(trace->fd, text, READ_BYTES, (off_t)offset);
+struct read_task {
+	struct rpc_session *session;
+	uint64_t id, offset;
+	bool is_running;
+	int fd; /* its own; -1: there is no file */
+};
+
+static void read_task_free(void *self)
+{
+	struct read_task *q = self;
+
+	closep(&q->fd);
+	free(q);
+}
+
+static int read_text(void *self, const struct history_cancel *cancel, struct json *result,
+                     struct err *err)
+{
+	struct read_task *q = self;
+	cleanup(freep) char *text = xmalloc(READ_BYTES);
+	ssize_t n = q->fd < 0 ? 0 : pread(q->fd, text, READ_BYTES, (off_t)q->offset);
+	const char *end = n > 0 ? memrchr(text, '\n', (size_t)n) : NULL;
+
+	(void)cancel;
 	if (n < 0)
-		return err_set(err, errno, "read '%s': %s", trace->path, strerror(errno));
-	end = memrchr(text, '\n', (size_t)n);
+		return err_set(err, errno, "read trace %llu: %s", (unsigned long long)q->id,
+		               strerror(errno));
 	if (end)
 		n = end + 1 - text;
-	else if (trace->strace && n < (ssize_t)READ_BYTES)
+	else if (q->is_running && n < (ssize_t)READ_BYTES)
 		n = 0; /* the line is not complete */
 	json_begin_object(result);
-	json_put_u64(result, "trace_id", id);
+	json_put_u64(result, "trace_id", q->id);
 	json_key(result, "text");
 	json_strn(result, text, (size_t)n);
-	json_put_u64(result, "next_offset", offset + (uint64_t)n);
-	json_put_bool(result, "is_over", !trace->strace && n == 0);
+	json_put_u64(result, "next_offset", q->offset + (uint64_t)n);
+	json_put_bool(result, "is_over", !q->is_running && n == 0);
 	json_end_object(result);
 	return 0;
 }
+
+static void send_text(void *self, int r, const struct buf *result, const struct err *err)
+{
+	const struct read_task *q = self;
+
+	rpc_session_answer(q->session, r, result, err);
+}
+
+static void abandon_read(void *self)
+{
+	store_worker_drop(self);
+}
+
+int traces_read(struct traces *t, const struct rpc_server_peer *peer, uint64_t id, bool is_trusted,
+                uint64_t offset, struct err *err)
+{
+	struct store_worker_task task = {
+		.uid = peer->uid, .work = read_text, .done = send_text, .free = read_task_free
+	};
+	struct rpc_server_work later = { .abandon = abandon_read };
+	struct trace *trace = find(t, peer, id, is_trusted, err);
+	struct store_request *request;
+	struct read_task *q;
+
+	if (!trace)
+		return -err->code;
+	if (!rpc_session_may_defer(peer->session))
+		return RPC_SERVER_WAIT;
+	task.self = q = xmalloc(sizeof *q);
+	*q = (struct read_task){ .session = peer->session,
+		                 .id = id,
+		                 .offset = offset,
+		                 .is_running = is_running(trace),
+		                 .fd = trace->fd < 0 ? -1 : fcntl(trace->fd, F_DUPFD_CLOEXEC, 3) };
+	if (store_worker_take(t->worker, &task, &request, err) < 0)
+		return -err->code;
+	later.self = request;
+	rpc_session_defer(peer->session, &later);
+	return RPC_SERVER_LATER;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 void traces_list(const struct traces *t, const struct rpc_server_peer *peer, bool is_trusted,
                  struct json *result)
@@ -477,8 +653,6 @@ void traces_list(const struct traces *t, const struct rpc_server_peer *peer, boo
 	json_end_object(result);
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
-
 struct traces *traces_new(struct loop *loop, struct process_reader *reader,
                           const struct traces_options *options)
 {
@@ -487,7 +661,7 @@ struct traces *traces_new(struct loop *loop, struct process_reader *reader,
 	t->loop = loop;
 	t->reader = reader;
 	t->options = *options;
-	t->dir_fd = -1;
+	t->worker = store_worker_new(loop, RPC_SERVER_REPLY_MAX);
 	return t;
 }
 
@@ -495,9 +669,9 @@ void traces_free(struct traces *t)
 {
 	if (!t)
 		return;
+	store_worker_free(t->worker);
 	vec_each(&t->list, trace)
 		trace_free(*trace);
 	vec_done(&t->list);
-	closep(&t->dir_fd);
 	free(t);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* traces.h - the traces that clients of the daemon have started: strace for each, one file for each, bounded in size,
- * time and number. Keepers (trace/strace.h) do the work, and report on the loop; only the directory of the files has to answer at once. */
+ * time and number. Keepers (trace/strace.h) do the work, and report on the loop; a thread makes, reads
+ * and deletes the files. */
 #pragma once
 
 #include "base/json.h"
@@ -33,14 +34,15 @@ struct traces *traces_new(struct loop *loop, struct process_reader *reader,
                           const struct traces_options *options);
 void traces_free(struct traces *t); /* ends all; after the server was closed. NULL is fine */
 
-/* These answer later (RPC_SERVER_LATER), or fail: when strace has attached, and when the trace is over. */
+/* These answer later (RPC_SERVER_LATER), or fail: when strace has attached, when the trace is over, and when the file was
+ * read. */
 int traces_start(struct traces *t, const struct rpc_server_peer *peer,
                  const struct traces_request *rq, struct err *err) must_check;
 int traces_stop(struct traces *t, const struct rpc_server_peer *peer, uint64_t id, bool is_trusted,
                 struct json *result, struct err *err) must_check;
 /* Reads the text from `offset` on, whole lines, as far as it fits an answer. */
 int traces_read(struct traces *t, const struct rpc_server_peer *peer, uint64_t id, bool is_trusted,
-                uint64_t offset, struct json *result, struct err *err) must_check;
+                uint64_t offset, struct err *err) must_check;
 /* Those that run, and the last ones that ended. */
 void traces_list(const struct traces *t, const struct rpc_server_peer *peer, bool is_trusted,
                  struct json *result);

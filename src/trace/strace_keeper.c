@@ -38,7 +38,7 @@ struct keeper {
 	int strace_fd;                 /* a pidfd */
 	int out, trace_fd, message_fd; /* -1: closed, or nothing is written any more */
 	uint64_t attach_by_ns, end_ns,
-		kill_ns; /* when its time is over, or it is to be killed; UINT64_MAX: never */
+		kill_ns;     /* when its time is over, or it is to be killed; UINT64_MAX: never */
 	uint64_t batch_ns;   /* until then no more is read */
 	uint64_t blocked_ns; /* since then nothing could be written; 0: it can */
 	bool is_attached, is_ending, is_emptied;
@@ -490,7 +490,8 @@ static bool settle(const struct strace_plan *plan)
 	sigaction(SIGALRM, &alarm, NULL);
 	out = fcntl(plan->options.out_fd, F_DUPFD_CLOEXEC, OWN_FDS);
 	control = fcntl(plan->control_fd, F_DUPFD_CLOEXEC, OWN_FDS);
-	return out >= 0 && control >= 0 && close_standard_files() && dup3(out, KEEPER_OUT_FD, O_CLOEXEC) >= 0 &&
+	return out >= 0 && control >= 0 && close_standard_files() &&
+	       dup3(out, KEEPER_OUT_FD, O_CLOEXEC) >= 0 &&
 	       dup3(control, KEEPER_CONTROL_FD, O_CLOEXEC) >= 0 &&
 	       syscall(SYS_close_range, KEEPER_CONTROL_FD + 1, ~0U, 0) == 0 && chdir("/") == 0;
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`proctor trace`: strace on request, and whatever dies first, the process goes on and nothing is left."""
 import contextlib
+import ctypes
 import json
 import os
 import random
@@ -646,3 +647,30 @@ def test_traces_can_be_switched_off_and_a_door_has_none(cold, children):
 	daemon = cold.start()
 	code, message = error_of(daemon.call("trace.start", pid=children.spawn(RESTING).pid))
 	assert code == "permission_denied" and "strace_full_on_demand" in message
+
+
+@contextlib.contextmanager
+def hanging_directory(path):
+	"""On a file system whose server answers nothing, until the end."""
+	libc = ctypes.CDLL(None, use_errno=True)
+	fd = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
+	assert libc.mount(b"hang", os.fsencode(path), b"fuse", 0, b"fd=%d,rootmode=40000,user_id=0,group_id=0" % fd) == 0
+	try:
+		yield
+	finally:
+		os.close(fd)
+		assert libc.umount2(os.fsencode(path), 2) == 0  # MNT_DETACH
+
+
+@pytest.mark.needs_root
+def test_a_directory_of_traces_that_hangs_holds_up_nobody_else(daemon, children):
+	folder = daemon.proctor.state_dir / "traces"
+	folder.mkdir(mode=0o700)
+	target = children.spawn(RESTING)
+	with hanging_directory(folder):
+		with daemon.line() as line, daemon.line() as other:
+			line.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "trace.start", "params": {"pid": target.pid}}) + "\n")
+			assert other.call("trace.list")["result"]["traces"][0]["status"] == "running"
+			assert other.call("daemon.status")["result"]["kind"] == "daemon"
+	wait_for(lambda: daemon.result("trace.list")["traces"][0]["status"] == "ended")
+	assert daemon.result("trace.start", pid=target.pid)["status"] == "running"
