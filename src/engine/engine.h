@@ -32,7 +32,7 @@ struct engine_totals {
 	uint64_t ticks, missed_ticks;
 	uint64_t cpu_ns; /* our own */
 	uint64_t processes, events;
-	uint64_t unread_events;          /* lost before we could read them */
+	uint64_t unread_events; /* lost before we could read them */
 	struct process_reader_hangs hangs;
 	struct recorder_status recorder; /* … and what was read and not stored */
 	bool loss_is_reported;           /* that something could not be stored */

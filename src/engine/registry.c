@@ -129,6 +129,8 @@ static void find_parent(const struct jobs *jobs, struct job *job)
 {
 	const struct job *outer;
 
+	if (strchr(job->parent, ':')) /* no id has one: "0:night" would look like root's */
+		job->parent[0] = '\0';
 	job->has_parent_uid = *job->parent != '\0';
 	job->parent_uid = job->uid;
 	if (!*job->parent)

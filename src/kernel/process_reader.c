@@ -684,9 +684,12 @@ static void use_up_patience(struct process_reader *r, uint64_t waited_ns)
 static void name_hanging_users(const struct process_reader *r, struct worker *w)
 {
 	vec_reset(&w->hanging);
-	vec_each(&r->slow, slow)
-		if (slow->stuck)
-			*(uint32_t *)vec_push(&w->hanging, HANGING_MAX) = slow->uid;
+	vec_each(&r->slow, slow) {
+		uint32_t *uid = slow->stuck ? vec_push(&w->hanging, HANGING_MAX) : NULL;
+
+		if (uid)
+			*uid = slow->uid;
+	}
 }
 
 /* Hands requests to the thread and takes what it read: how many are settled, which is all of them

@@ -70,8 +70,8 @@ int process_reader_proc_fd(struct process_reader *r);
 /* CPU time that its threads took by now, but for those that hang. */
 uint64_t process_reader_cpu_ns(const struct process_reader *r);
 struct process_reader_hangs {
-	uint64_t found; /* processes that were found to hang for half a second, by now */
-	pid_t last;     /* … of them */
+	uint64_t found;       /* processes that were found to hang for half a second, by now */
+	pid_t last;           /* … of them */
 	uint64_t refused;     /* requests answered with -EBUSY, by now */
 	uint32_t refused_uid; /* … the last of them */
 };

@@ -265,7 +265,8 @@ const struct secret_option secret_options[] = {
 	{ "ipmitool", "-P", false },    { "useradd", "-p", false },
 	{ "usermod", "-p", false },     { "cqlsh", "-p", false },
 	{ "lftp", "-u", false },        { "ab", "-A", false },
-	{ "etcdctl", "--user", false },
+	{ "etcdctl", "--user", false }, { "twine", "-p", false },
+	{ "winexe", "-U", false },      { "rpcclient", "-U", false },
 };
 const size_t secret_options_len = ARRAY_LEN(secret_options);
 
@@ -285,6 +286,7 @@ const struct secret_argument secret_arguments[] = {
 	{ "rclone", "obscure", 0, 0 },
 	{ "poetry", "config", 0, 1 },
 	{ "net", "user", 0, 1 },
+	{ "wandb", "login", 0, 0 },
 };
 const size_t secret_arguments_len = ARRAY_LEN(secret_arguments);
 

@@ -35,11 +35,11 @@ struct strace_options {
 	pid_t pid;
 	const pid_t *others; /* further processes; those that have ended are left out */
 	size_t others_len;
-	bool is_raw; /* lines for strace_line.h, passed on in batches */
+	bool is_raw;        /* lines for strace_line.h, passed on in batches */
 	const char *filter; /* what `strace -e trace=` takes; NULL: all calls */
 	int out_fd;         /* where the trace goes; borrowed until strace_start() returns */
 	bool empties_output; /* a file, when strace has attached; it is left as it was if that fails */
-	uint64_t for_ns;    /* 0: until all that is traced has ended */
+	uint64_t for_ns;     /* 0: until all that is traced has ended */
 	uint64_t max_bytes; /* 0: any number */
 	/* Traced processes wait up to so long while the output is not read: then strace ends, and
 	 * the end is STRACE_OUTPUT_FAILED with ETIMEDOUT. 0: for ever. */

@@ -52,8 +52,9 @@ static void put_losses(struct table *t, const struct status_facts *s)
 	if (s->hanging_processes || s->refused_reads)
 		add_line(t, "hanging", INK_WARN,
 		         "%s process%s did not answer; %s read%s of others of their users left out",
-		         format_count(s->hanging_processes).at, s->hanging_processes == 1 ? "" : "es",
-		         format_count(s->refused_reads).at, plural(s->refused_reads));
+		         format_count(s->hanging_processes).at,
+		         s->hanging_processes == 1 ? "" : "es", format_count(s->refused_reads).at,
+		         plural(s->refused_reads));
 	if (s->over_quota_samples || s->over_quota_events)
 		add_line(t, "quota", INK_WARN,
 		         "%s sample%s and %s event%s dropped: users over their storage quota",

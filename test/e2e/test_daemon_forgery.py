@@ -278,8 +278,9 @@ def test_a_parent_is_an_own_job_whatever_is_claimed(world):
 			with world.line(ATTACKER) as line:
 				answer = line.call("job.start", job_id="liar-%d-%d" % (number, recorder), parent_job_id=name, pid=world.spawn(ATTACKER).pid, has_recorder=recorder)
 				assert code(answer) == "ok"
-	stored = rows(world, "SELECT DISTINCT parent_uid FROM jobs WHERE job_id LIKE 'liar-%'")
-	assert stored == [{"parent_uid": ATTACKER}]
+	stored = rows(world, "SELECT DISTINCT parent AS id, parent_uid AS uid FROM jobs WHERE job_id LIKE 'liar-%' ORDER BY parent_uid")
+	assert stored == [{"id": None, "uid": None}, {"id": "night", "uid": ATTACKER}]
+	assert {job["parent_job_id"] for job in world.result("job.list")["jobs"] if job["job_id"].startswith("liar-")} == {None, "night"}
 	assert world.result("job.list", recorded=100, parent_job_id="night")["jobs"] == []
 	assert json.loads(world.proctor("ls", "--json", "--parent", "night").stdout)["jobs"] == []
 	assert os.path.exists("/proc/%d" % inside)

@@ -130,7 +130,8 @@ int main(int argc, char **argv)
 	if (server == 0)
 		serve(fuse_fd, seen[1]);
 	close(fuse_fd);
-	run(path, seen[0], argc > 1 ? atoi(argv[1]) : 1, argc > 2 ? (uid_t)atoi(argv[2]) : getuid());
+	run(path, seen[0], argc > 1 ? atoi(argv[1]) : 1,
+	    argc > 2 ? (uid_t)atoi(argv[2]) : getuid());
 	kill(server, SIGKILL);
 	waitpid(server, NULL, 0);
 	umount2(path, MNT_DETACH);

@@ -161,6 +161,8 @@ static void test_redact__recognises_short_options_of_known_programs(void **state
 	check("docker|run|-p|80:80|img|", "docker run -p 80:80 img");
 	check("docker|login|-u|bob|-p|canary|reg|", "docker login -u bob -p *** reg");
 	check("redis-cli|-a|canary|ping|", "redis-cli -a *** ping");
+	check("wandb|login|--relogin|canary|", "wandb login --relogin ***");
+	check("wandb|login|", "wandb login");
 }
 
 static void test_redact__keeps_harmless_words_readable(void **state)
@@ -195,6 +197,7 @@ static void test_redact__keeps_harmless_words_readable(void **state)
 		"monkey turkey --hotkey x --passes 3 --passive on",
 		"docker run --user 1000:1000 -p 80:80 img",
 		"x --secret-id name --token-type bearer",
+		"wandb offline",
 	};
 
 	(void)state;

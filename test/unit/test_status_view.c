@@ -124,8 +124,10 @@ static void test_status_view__shows_processes_that_hung(void **state)
 	(void)state;
 	s.hanging_processes = 8;
 	s.refused_reads = 1200;
-	assert_shows(&s, "hanging    8 processes did not answer; 1,200 reads of others of their users left "
-	                 "out\n");
+	assert_shows(
+		&s,
+		"hanging    8 processes did not answer; 1,200 reads of others of their users left "
+		"out\n");
 }
 
 static void test_status_view__names_what_was_never_read(void **state)
