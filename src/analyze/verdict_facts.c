@@ -130,13 +130,14 @@ void verdict_facts_add_call(struct verdict_facts *f, const struct last_call_reco
 		e = &f->errors.at[f->errors.len - 1];
 		e->is_reported |= proc_id_eq(e->id, c->process);
 	}
-	if (!c->text || !c->error || !c->call || !is_fatal(c->call, c->error) ||
-	    strstr(c->text, optional_cache))
+	if (!c->text || !c->error || !c->call || !is_fatal(c->call, c->error))
 		return;
 	e = vec_push(&f->errors, VERDICT_ERRORS_MAX);
 	if (!e)
 		return;
-	*e = (struct verdict_error){ .id = c->process, .at_ns = c->began_ns };
+	*e = (struct verdict_error){ .id = c->process,
+		                     .at_ns = c->began_ns,
+		                     .is_optional = strstr(c->text, optional_cache) };
 	snprintf(e->error, sizeof e->error, "%s", c->error);
 	snprintf(e->call, sizeof e->call, "%s", c->call);
 	snprintf(e->text, sizeof e->text, "%s", c->text);

@@ -45,6 +45,7 @@ struct verdict_error {
 	uint64_t at_ns;
 	uint64_t count;   /* 0: one of the last calls of a process */
 	bool is_reported; /* … which then wrote to its standard error */
+	bool is_optional; /* … which goes on without what it called for */
 	char call[32];
 	char text[VERDICT_TEXT_MAX];
 };

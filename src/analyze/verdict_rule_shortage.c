@@ -33,8 +33,23 @@ static bool is_allocation(const char *call)
 	return verdict_origin_is_named(call, calls);
 }
 
+/* All calls that were counted are ones that programs do without. */
+static bool is_optional(const struct verdict_facts *f, const struct verdict_error *e)
+{
+	uint64_t n = 0;
+
+	if (e->is_optional)
+		return true;
+	vec_each(&f->errors, known)
+		n += known->is_optional && strcmp(known->call, e->call) == 0 &&
+		     strcmp(known->error, e->error) == 0;
+	return e->count && e->count <= n;
+}
+
 static bool counts_as(const struct verdict_context *c, const struct verdict_error *e)
 {
+	if (is_optional(c->f, e))
+		return false;
 	if (e->id.pid && c->origin.first && !proc_id_eq(e->id, c->origin.first->id))
 		return false;
 	return strcmp(e->error, "ENOMEM") != 0 || is_allocation(e->call);

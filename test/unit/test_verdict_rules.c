@@ -348,7 +348,13 @@ static void test_verdict__ignores_that_python_could_not_cache_a_module(void **st
 	add_process(&f, 10, 1, "python3", 1, 0, 10);
 	add_call(&f, 10, "mkdir", "EROFS", "mkdir(\"/opt/lib/__pycache__\", 0777) = -1 EROFS", 9.9);
 	add_call(&f, 10, "write", "", "write(2</dev/pts/1>, ..., 40) = 40", 9.92);
+	verdict_facts_add_error(&f, "mkdir", "EROFS", 1);
 	assert_verdict(&job, &f, VERDICT_EXIT_NONZERO, CONFIDENCE_HIGH, 10);
+	f = (struct verdict_facts){ 0 };
+	add_process(&f, 10, 1, "python3", 1, 0, 10);
+	add_call(&f, 10, "mkdir", "EROFS", "mkdir(\"/opt/lib/__pycache__\", 0777) = -1 EROFS", 9.9);
+	verdict_facts_add_error(&f, "mkdir", "EROFS", 2);
+	assert_verdict(&job, &f, VERDICT_READ_ONLY_FS, CONFIDENCE_MEDIUM, 10);
 }
 
 static void test_verdict__ignores_everyday_errors_and_those_of_others(void **state)
