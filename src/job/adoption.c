@@ -150,6 +150,7 @@ void adoption_learn(struct adoption *a, const struct event *events, size_t n)
 		if (!note)
 			continue;
 		add_user(&note->origin, e->uid);
+		add_user(&note->origin, e->caller_uid);
 		if (is_birth && !note->origin.is_seen)
 			note->origin.parent = e->ppid;
 	}

@@ -44,6 +44,7 @@ struct event {
 	pid_t ppid;        /* spawn */
 	bool is_start_guessed; /* spawn: the process began then, or a moment before */
 	uint32_t uid;
+	uint32_t caller_uid; /* exec: the real user, which a set-user-id program does not change; 0: or not known */
 	char comm[COMM_LEN];
 	struct text_ref name; /* mark, phase, limit; signal: what the kernel sent it for (EVENT_FOR_…) */
 	struct text_ref text; /* exec: the command line; others: details */

@@ -101,7 +101,8 @@ def test_a_stranger_cannot_have_root_processes_join_a_job_of_root(daemon, childr
 	naming = stranger(python, "-c", "import os, time; os.setresuid(0, 0, 0); time.sleep(60)", "/srv/deploy")
 	replaced = stranger(python, "-c", LIKE_SUDO, "exec")
 	started = [stranger(python, "-c", LIKE_SUDO, how, stdout=subprocess.PIPE) for how in ("stay", "end")]
-	foreign = [plain.pid, stopped.pid, naming.pid, replaced.pid, *(int(child.stdout.readline()) for child in started)]
+	direct = children.spawn([python, "-c", LIKE_SUDO, "exec"], env=with_id("deploy"), user=65534)  # nobody's first program is this one
+	foreign = [plain.pid, stopped.pid, naming.pid, replaced.pid, direct.pid, *(int(child.stdout.readline()) for child in started)]
 	stopped.send_signal(signal.SIGSTOP)
 	wait_for(lambda: all(uids_of(pid)[1] == 0 for pid in foreign))
 	own = children.spawn(["sleep", "62"], env=with_id("deploy"))

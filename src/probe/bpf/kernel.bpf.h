@@ -119,7 +119,7 @@ struct pid {
 struct cred {
 	struct {
 		__u32 val;
-	} euid;
+	} uid, euid;
 };
 
 struct task_io_accounting {

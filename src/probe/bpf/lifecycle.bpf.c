@@ -163,6 +163,7 @@ static __always_inline void exec_write(struct task_struct *task, __u32 pid, __u6
 	if (!r)
 		return;
 	head_fill(&r->head, LIFE_EXEC, pid, task);
+	r->caller_uid = BPF_CORE_READ(task, real_cred, uid.val);
 	r->argv_all = len;
 	if (len > room)
 		len = room;

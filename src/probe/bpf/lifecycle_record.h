@@ -45,6 +45,8 @@ struct life_exec {
 	struct life_head head;
 	__u32 argv_len; /* bytes in argv, at most LIFE_ARGV_MAX */
 	__u32 argv_all; /* bytes there were */
+	__u32 caller_uid; /* the real user: a set-user-id program does not change it */
+	__u32 pad;
 	char argv[];    /* each argument with its NUL */
 };
 

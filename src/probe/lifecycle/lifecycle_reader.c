@@ -145,6 +145,7 @@ static void take_exec(const struct life_exec *r, size_t len, struct sample *out)
 
 	if (!e)
 		return;
+	e->caller_uid = r->caller_uid;
 	len = redact_command(r->argv, MIN(r->argv_len, len - sizeof *r), command, sizeof command);
 	if (r->argv_all > r->argv_len && len)
 		len = text_mark_cut(command, len, sizeof command);
