@@ -71,12 +71,13 @@ static uint32_t find_parent_user(const struct job *job)
 	               : job->uid;
 }
 
-/* Only its id is in the environment. */
+/* Only its id is in the environment. What no id can be would look like another user's job. */
 static void find_parent(struct job *job)
 {
 	const char *parent = getenv("PROCTOR_JOB_ID");
+	struct err err = { 0 };
 
-	if (!parent || !*parent)
+	if (!parent || job_ident_check_id(parent, &err) < 0)
 		return;
 	snprintf(job->parent, sizeof job->parent, "%s", parent);
 	job->has_parent_uid = true;
