@@ -59,7 +59,8 @@ class Run:
 		while True:
 			done = once()
 			state_dir = self.proctor.env["PROCTOR_STATE_DIR"]
-			if not self.group or done.returncode != -signal.SIGKILL or read_store_so_far(state_dir, "SELECT 1 FROM jobs WHERE ended IS NOT NULL"):
+			was_killed = done.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)  # the latter by a shell around it
+			if not self.group or not was_killed or read_store_so_far(state_dir, "SELECT 1 FROM jobs WHERE ended IS NOT NULL"):
 				return done
 			for path in Path(state_dir).iterdir():
 				shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -219,9 +219,9 @@ def without_given_up(value):
 
 
 def rounded(value):
-	"""Versions differ in the last digits of numbers that binary fractions cannot hold: 30.1, 30.099999999999998."""
+	"""Versions differ in the last digits of numbers that binary fractions cannot hold: 30.1, 30.099999999999998. MiB had three decimals."""
 	if isinstance(value, dict):
-		return {key: rounded(member) for key, member in value.items()}
+		return {key: int(member * 1000 + 0.5) / 1000 if key.endswith("_mb") and isinstance(member, float) else rounded(member) for key, member in value.items()}
 	if isinstance(value, list):
 		return [rounded(member) for member in value]
 	if isinstance(value, str) and re.fullmatch(r"-?[0-9]+\.[0-9]+", value):

@@ -71,7 +71,7 @@ def test_a_kill_in_a_group_with_others_proves_nothing(as_nobody, children, limit
 	"""It may have hit one of them. What started the job and the recorder's helpers are no others."""
 	if neighbour:
 		children.spawn(["sleep", "60"], preexec_fn=enter(limited))
-	run = Plain(as_nobody, limited, before=["sh", "-c", '"$@"; exit $?', "sh"], PROCTOR_SOCKET="/nonexistent")
+	run = Plain(as_nobody, limited, before=["sh", "-c", 'rm -rf out; "$@"; exit $?', "sh"], PROCTOR_SOCKET="/nonexistent")
 	script = "while [ $(wc -l <out/job_metrics.csv) -lt 3 ]; do sleep 0.02; done; /usr/bin/python3 -c '%s' || exit 1" % EAT
 	done = run("sh", "-c", script, options=["--out", "out", "--capture"])
 	assert ("probably out of memory " if neighbour else ": out of memory ") + named(limited) in head(done), done.stderr
